@@ -1,0 +1,2 @@
+//! The native reference server of the fib scenario.
+fn main() {}

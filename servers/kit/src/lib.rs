@@ -1,0 +1,1 @@
+//! What every reference server shares: arguments, listening, workers, TLS, limits, shutdown.

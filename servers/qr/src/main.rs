@@ -1,0 +1,2 @@
+//! The native reference server of the qr scenario.
+fn main() {}
