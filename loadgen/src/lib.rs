@@ -1,1 +1,9 @@
-//! The load generator and the comparison.
+//! The load generator and the comparison, in four rooms: a [`scenario`] says what to send and what a
+//! right answer is; the [`engine`] sends and measures; the [`experiment`] decides who runs when,
+//! starts and samples the contenders, and keeps the trials; the [`report`] only reads results.
+
+pub mod cli;
+pub mod engine;
+pub mod experiment;
+pub mod report;
+pub mod scenario;

@@ -1,0 +1,89 @@
+//! The load engine: sends requests, reads every byte of the responses, and measures.
+//!
+//! It knows nothing of contenders or reports: a [`RunSpec`] goes in, a [`RunResult`] comes out.
+
+mod result;
+mod spec;
+mod template;
+
+pub use result::*;
+pub use spec::*;
+pub use template::Template;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+/// Called by the thread that coordinates a run, never by its workers.
+pub trait Observer {
+    /// The measured window begins now.
+    fn window_opened(&mut self) {}
+    /// The measured window ended just now.
+    fn window_closed(&mut self) {}
+    /// Called a few times a second with what happened so far.
+    fn progress(&mut self, _live: &Live) {}
+}
+
+/// An observer that does nothing.
+impl Observer for () {}
+
+/// Counts of a run in progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Live {
+    /// Since the run began (warm-up included).
+    pub elapsed: Duration,
+    /// In the warm-up.
+    pub warming_up: bool,
+    /// Completed in the current phase.
+    pub completed: u64,
+    /// Failed or timed out in the current phase.
+    pub failed: u64,
+    /// Connections open now.
+    pub open: u64,
+}
+
+/// Tells a run to end early; shared with signal handlers.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicU8);
+
+impl StopFlag {
+    /// A flag not yet raised; usable in a `static`.
+    pub const fn new() -> Self {
+        Self(AtomicU8::new(0))
+    }
+    /// Ask the run to end now; what was measured is kept.
+    pub fn raise(&self) {
+        self.0.store(1, Ordering::Relaxed);
+    }
+    /// Whether it was raised.
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// Why a run could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A file named in the spec cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// The operating system refused something the run needs.
+    #[error("{context}: {source}")]
+    Os {
+        /// What was tried.
+        context: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+}
+
+/// Does the run that `spec` describes and returns what was measured.
+///
+/// # Errors
+/// Only what keeps a run from starting is an error; a server that fails is a result.
+pub fn run(
+    _spec: &RunSpec,
+    _stop: &StopFlag,
+    _observer: &mut dyn Observer,
+) -> Result<RunResult, EngineError> {
+    Err(EngineError::Input("the engine is not there yet".into()))
+}

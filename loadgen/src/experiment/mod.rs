@@ -1,0 +1,1 @@
+//! Who runs when: contenders as processes, their cost, and the trials.

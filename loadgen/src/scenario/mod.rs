@@ -1,0 +1,1 @@
+//! What each scenario sends, and what a right answer is.
