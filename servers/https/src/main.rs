@@ -1,2 +1,26 @@
-//! The native reference server of the https scenario.
-fn main() {}
+//! The native reference server of the https scenario: `GET /` answers `Hello world!`.
+
+use server_kit::{Methods, NoArgs, Request, Response, Scenario, Setup};
+
+struct Https;
+
+impl Scenario for Https {
+    const NAME: &str = "server-https";
+    const TLS: bool = true;
+    const TRY: &str = "curl -k {url}/";
+    type Args = NoArgs;
+
+    fn new(_: NoArgs, _: &Setup) -> anyhow::Result<Self> {
+        Ok(Self)
+    }
+
+    fn methods(&self, path: &str) -> Option<Methods> {
+        (path == "/").then_some(Methods::Get)
+    }
+
+    async fn answer(&'static self, _: Request) -> Response {
+        server_kit::text("Hello world!")
+    }
+}
+
+server_kit::main!(Https);

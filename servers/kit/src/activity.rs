@@ -1,0 +1,186 @@
+//! What one connection is doing: the stamps its parts set and the sweep reads.
+
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+    task::Waker,
+};
+
+use hyper::body::Incoming;
+
+use crate::timeouts::{Clock, Flow, Phase, Stamps, Tick, Timeouts, Verdict, due};
+
+/// The state of a connection that its task, its transport, its request and the worker's sweep
+/// share. All of it lives on one thread.
+pub(crate) struct Activity {
+    clock: Rc<Clock>,
+    phase: Cell<Phase>,
+    reading: Cell<Flow>,
+    blocked_write: Cell<Option<Flow>>,
+    /// Whether the body of the answer has more to come after what is written now.
+    streaming: Cell<bool>,
+    verdict: Cell<Option<Verdict>>,
+    body_expired: Cell<bool>,
+    /// Whether the client has closed its side.
+    ended: Cell<bool>,
+    /// Whether the client may still be sending what nobody will read.
+    unread: Cell<bool>,
+    /// Body left over by a handler, on its way to be drained.
+    leftover: Cell<Option<Incoming>>,
+    waker: OnceCell<Waker>,
+}
+
+impl Activity {
+    pub(crate) fn new(clock: Rc<Clock>, phase: Phase) -> Self {
+        let now = clock.now();
+        Self {
+            clock,
+            phase: Cell::new(phase),
+            reading: Cell::new(Flow::starting(now)),
+            blocked_write: Cell::new(None),
+            streaming: Cell::new(false),
+            verdict: Cell::new(None),
+            body_expired: Cell::new(false),
+            ended: Cell::new(false),
+            unread: Cell::new(false),
+            leftover: Cell::new(None),
+            waker: OnceCell::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
+    }
+
+    /// Begins a phase.
+    #[inline]
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.reading.set(Flow::starting(self.clock.now()));
+    }
+
+    /// Goes from waiting with buffers to waiting without, or back: one wait, one limit.
+    pub(crate) fn wait_as(&self, phase: Phase) {
+        self.phase.set(phase);
+    }
+
+    /// `bytes` came from the client; none is its end.
+    #[inline]
+    pub(crate) fn received(&self, bytes: usize) {
+        if bytes == 0 {
+            self.ended.set(true);
+            return;
+        }
+        match self.phase.get() {
+            Phase::Idle => self.enter(Phase::Head),
+            Phase::Body | Phase::Lingering => {
+                let now = self.clock.now();
+                self.reading.set(self.reading.get().moved(now, bytes as u64));
+            }
+            _ => {}
+        }
+    }
+
+    /// `bytes` were taken by the kernel.
+    #[inline]
+    pub(crate) fn wrote(&self, bytes: usize) {
+        if let Some(write) = self.blocked_write.get() {
+            self.blocked_write.set(Some(write.moved(self.clock.now(), bytes as u64)));
+        }
+    }
+
+    /// The kernel takes no more for now.
+    pub(crate) fn write_blocked(&self) {
+        if self.blocked_write.get().is_none() {
+            self.blocked_write.set(Some(Flow::starting(self.clock.now())));
+        }
+    }
+
+    /// Nothing is left to write of what there was.
+    #[inline]
+    pub(crate) fn flushed(&self) {
+        self.blocked_write.set(None);
+        if self.phase.get() == Phase::Responding && !self.streaming.get() {
+            self.enter(Phase::Idle);
+        }
+    }
+
+    /// The handler waits for bytes of the request's body.
+    pub(crate) fn wants_body(&self) {
+        if self.phase.get() == Phase::Answering {
+            self.enter(Phase::Body);
+        }
+    }
+
+    /// The handler has the whole body.
+    pub(crate) fn has_body(&self) {
+        if self.phase.get() == Phase::Body {
+            self.enter(Phase::Answering);
+        }
+    }
+
+    pub(crate) fn set_streaming(&self, streaming: bool) {
+        self.streaming.set(streaming);
+    }
+
+    pub(crate) fn body_expired(&self) -> bool {
+        self.body_expired.get()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    pub(crate) fn has_unread(&self) -> bool {
+        self.unread.get()
+    }
+
+    /// The client may still be sending what nobody will read.
+    pub(crate) fn set_unread(&self) {
+        self.unread.set(true);
+    }
+
+    pub(crate) fn leave(&self, body: Incoming) {
+        self.leftover.set(Some(body));
+    }
+
+    #[inline]
+    pub(crate) fn take_leftover(&self) -> Option<Incoming> {
+        self.leftover.take()
+    }
+
+    #[inline]
+    pub(crate) fn take_verdict(&self) -> Option<Verdict> {
+        self.verdict.take()
+    }
+
+    /// Remembers the task to wake. A connection stays in one task for life.
+    pub(crate) fn set_waker(&self, waker: &Waker) {
+        let _ = self.waker.set(waker.clone());
+    }
+
+    /// Looks at the stamps, and wakes the task if something is due.
+    pub(crate) fn sweep(&self, now: Tick, stopping: Option<Tick>, limits: &Timeouts) {
+        let stamps = Stamps {
+            phase: self.phase.get(),
+            reading: self.reading.get(),
+            blocked_write: self.blocked_write.get(),
+        };
+        if let Some(verdict) = due(&stamps, now, stopping, limits) {
+            self.judge(verdict);
+        }
+    }
+
+    /// Tells the task what is due, and wakes it.
+    pub(crate) fn judge(&self, verdict: Verdict) {
+        match verdict {
+            Verdict::BodyTimeout if self.body_expired.get() => return,
+            Verdict::BodyTimeout => self.body_expired.set(true),
+            _ => self.verdict.set(Some(verdict)),
+        }
+        if let Some(waker) = self.waker.get() {
+            waker.wake_by_ref();
+        }
+    }
+}

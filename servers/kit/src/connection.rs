@@ -1,0 +1,263 @@
+//! The life of a connection: handshake, then rest and HTTP in turn, then a close that loses
+//! nothing.
+//!
+//! hyper holds a read and a write buffer of 8 KiB and more for a connection. It is therefore only
+//! there while requests come: before the first byte, and after a second of idleness, the task
+//! waits on the bare stream.
+
+use std::{
+    future::poll_fn,
+    pin::Pin,
+    rc::Rc,
+    task::{Poll, ready},
+};
+
+use bytes::{Bytes, BytesMut};
+use hyper::service::service_fn;
+use rustix::net::RecvFlags;
+use tokio::{io::AsyncWriteExt as _, net::TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use crate::{
+    Scenario,
+    activity::Activity,
+    io::{HttpIo, Transport},
+    limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES},
+    service,
+    timeouts::{Phase, Verdict},
+    workers::{Registration, Worker},
+};
+
+/// Bytes thrown away at once while lingering.
+const DISCARD_BYTES: usize = 16 * 1024;
+
+/// hyper's own errors are answered without our help; this is the one it leaves to us.
+const HEAD_TIMEOUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// What all connections of the process share.
+pub(crate) struct Context<S: Scenario> {
+    pub(crate) scenario: &'static S,
+    pub(crate) http: &'static hyper::server::conn::http1::Builder,
+    pub(crate) tls: Option<&'static TlsAcceptor>,
+}
+
+impl<S: Scenario> Clone for Context<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Scenario> Copy for Context<S> {}
+
+/// The HTTP settings of a scenario.
+pub(crate) fn http<S: Scenario>() -> hyper::server::conn::http1::Builder {
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder
+        .header_read_timeout(None) // ours costs a store instead of a timer
+        .half_close(true) // a client may say it is done and still wait for its answer
+        .max_header_size(MAX_HEAD_BYTES)
+        .max_buf_size(MAX_BUFFER_BYTES)
+        .writev(S::LARGE_ANSWERS);
+    builder
+}
+
+/// Runs one connection to its end.
+pub(crate) async fn run<S: Scenario>(
+    socket: TcpStream,
+    context: Context<S>,
+    worker: Rc<Worker>,
+    registration: Registration,
+) {
+    let activity = &registration.activity;
+    poll_fn(|task| {
+        activity.set_waker(task.waker());
+        Poll::Ready(())
+    })
+    .await;
+    match context.tls {
+        None => serve(socket, context, &worker, activity).await,
+        Some(acceptor) => {
+            let handshake = Box::pin(acceptor.accept(socket));
+            // A failed handshake was already told to the client; nobody else needs to know.
+            if let Some(Ok(stream)) = unless_aborted(activity, handshake).await {
+                activity.enter(Phase::Resting);
+                serve(stream, context, &worker, activity).await;
+            }
+        }
+    }
+}
+
+/// `future`, unless the connection is to be dropped before it ends.
+async fn unless_aborted<F: Future + Unpin>(
+    activity: &Activity,
+    mut future: F,
+) -> Option<F::Output> {
+    poll_fn(|task| match activity.take_verdict() {
+        Some(Verdict::Abort) => Poll::Ready(None),
+        _ => Pin::new(&mut future).poll(task).map(Some),
+    })
+    .await
+}
+
+/// How an HTTP connection ended.
+enum End {
+    /// It is idle: go on without hyper.
+    Idle,
+    /// The last answer is written.
+    Answered,
+    /// The head of a request did not come in time.
+    HeadTimeout,
+    /// Nothing more can be done for the client.
+    Lost,
+}
+
+async fn serve<S: Scenario, T: Transport>(
+    mut stream: T,
+    context: Context<S>,
+    worker: &Rc<Worker>,
+    activity: &Rc<Activity>,
+) {
+    let mut ahead = Bytes::new();
+    loop {
+        if ahead.is_empty() && !has_request(&stream, activity).await {
+            // Owed nothing: say goodbye, do not wait for it to be heard.
+            let goodbye = Box::pin(stream.shutdown());
+            let _ = unless_aborted(activity, goodbye).await;
+            return;
+        }
+        activity.wait_as(Phase::Idle);
+        let end;
+        (stream, ahead, end) = Box::pin(speak_http(stream, ahead, context, worker, activity)).await;
+        match end {
+            End::Idle if ahead.is_empty() => activity.wait_as(Phase::Resting),
+            End::Idle => {}
+            End::Lost => return,
+            End::HeadTimeout => {
+                activity.enter(Phase::Lingering);
+                let answer = Box::pin(stream.write_all(HEAD_TIMEOUT));
+                let _ = unless_aborted(activity, answer).await;
+                return Box::pin(linger(stream, activity)).await;
+            }
+            End::Answered => return Box::pin(close(stream, &ahead, worker, activity)).await,
+        }
+    }
+}
+
+/// Waits for a request, without buffers. False when it is time to close.
+async fn has_request<T: Transport>(stream: &T, activity: &Activity) -> bool {
+    poll_fn(|task| match activity.take_verdict() {
+        Some(Verdict::Close) => Poll::Ready(pending_input(stream) == Some(true)),
+        Some(Verdict::Abort) => Poll::Ready(false),
+        _ => stream.socket().poll_read_ready(task).map(|ready| ready.is_ok()),
+    })
+    .await
+}
+
+/// Whether there are bytes to read now (`Some(false)`: the client has closed), without taking
+/// them.
+fn pending_input<T: Transport>(stream: &T) -> Option<bool> {
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    match rustix::net::recv(stream.socket(), &mut [0; 1], flags) {
+        Ok((_, length)) => Some(length > 0),
+        Err(rustix::io::Errno::AGAIN) => None,
+        Err(_) => Some(false),
+    }
+}
+
+/// Lets hyper serve the stream until it ends, or is idle for a while.
+async fn speak_http<S: Scenario, T: Transport>(
+    stream: T,
+    ahead: Bytes,
+    context: Context<S>,
+    worker: &Rc<Worker>,
+    activity: &Rc<Activity>,
+) -> (T, Bytes, End) {
+    let io = HttpIo::new(stream, ahead, Rc::clone(activity), S::QUICK_ACK);
+    let service = service_fn(|request| {
+        let (worker, activity) = (Rc::clone(worker), Rc::clone(activity));
+        service::answer(context.scenario, worker, activity, request)
+    });
+    let mut connection = context.http.serve_connection(io, service);
+    let end = poll_fn(|task| {
+        if let Some(end) = activity.take_verdict().and_then(|verdict| end_by(verdict, activity)) {
+            return Poll::Ready(end);
+        }
+        let result = ready!(Pin::new(&mut connection).poll(task));
+        Poll::Ready(match result {
+            Ok(()) => End::Answered,
+            // hyper has answered 400, 414 or 431; what follows in the stream stays unread.
+            Err(error) if error.is_parse() => {
+                activity.set_unread();
+                End::Answered
+            }
+            Err(_) => End::Lost,
+        })
+    })
+    .await;
+    let parts = connection.into_parts();
+    let (stream, ahead) = parts.io.into_parts();
+    (stream, join(parts.read_buf, &ahead), end)
+}
+
+/// What a verdict means for an HTTP connection, if it is still true.
+fn end_by(verdict: Verdict, activity: &Activity) -> Option<End> {
+    match (verdict, activity.phase()) {
+        (Verdict::Abort, _) => Some(End::Lost),
+        // The wait goes on without hyper, which closes if it must.
+        (Verdict::Rest | Verdict::Close, Phase::Idle) => Some(End::Idle),
+        (Verdict::HeadTimeout, Phase::Head) => Some(End::HeadTimeout),
+        _ => None,
+    }
+}
+
+fn join(first: Bytes, second: &[u8]) -> Bytes {
+    if second.is_empty() {
+        return first;
+    }
+    let mut both = BytesMut::from(&first[..]);
+    both.extend_from_slice(second);
+    both.freeze()
+}
+
+/// Closes after the last answer. Bytes the client sent and nobody read would turn the close into
+/// a reset, which can overtake the answer (RFC 9112, 9.6): where there are or may be some, linger.
+async fn close<T: Transport>(mut stream: T, ahead: &Bytes, worker: &Worker, activity: &Activity) {
+    if activity.has_ended() {
+        return;
+    }
+    let quiet = !activity.has_unread() && ahead.is_empty() && !worker.is_stopping();
+    if quiet && pending_input(&stream).is_none() {
+        activity.enter(Phase::Lingering);
+        let goodbye = Box::pin(stream.shutdown());
+        let _ = unless_aborted(activity, goodbye).await;
+        return;
+    }
+    activity.enter(Phase::Lingering);
+    linger(stream, activity).await;
+}
+
+/// Closes our side, then throws away what comes until the client closes its own.
+async fn linger<T: Transport>(mut stream: T, activity: &Activity) {
+    let goodbye = Box::pin(stream.shutdown());
+    if !matches!(unless_aborted(activity, goodbye).await, Some(Ok(()))) {
+        return;
+    }
+    poll_fn(|task| {
+        loop {
+            if activity.take_verdict().is_some() {
+                return Poll::Ready(());
+            }
+            if ready!(stream.socket().poll_read_ready(task)).is_err() {
+                return Poll::Ready(());
+            }
+            match stream.socket().try_read(&mut [0; DISCARD_BYTES]) {
+                Ok(0) => return Poll::Ready(()),
+                Ok(bytes) => activity.received(bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return Poll::Ready(()),
+            }
+        }
+    })
+    .await;
+}

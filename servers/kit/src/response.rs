@@ -1,0 +1,58 @@
+//! Answers in the forms the scenarios share.
+
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+
+use crate::Body;
+
+/// An answer.
+pub type Response = http::Response<Body>;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
+
+/// 200 with a body of this type.
+#[inline]
+fn ok(content_type: HeaderValue, body: Body) -> Response {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}
+
+/// 200 with a `text/plain` body.
+#[inline]
+#[must_use]
+pub fn text(body: &'static str) -> Response {
+    ok(TEXT, Body::from_static(body.as_bytes()))
+}
+
+/// 200 with an `application/json` body.
+#[inline]
+#[must_use]
+pub fn json(body: impl Into<Bytes>) -> Response {
+    ok(JSON, Body::Full(body.into()))
+}
+
+/// 204.
+#[must_use]
+pub fn no_content() -> Response {
+    let mut response = Response::new(Body::Empty);
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// An error as one line of text.
+#[must_use]
+pub fn plain_error(status: StatusCode, message: impl Into<Bytes>) -> Response {
+    let mut response = ok(TEXT, Body::Full(message.into()));
+    *response.status_mut() = status;
+    response
+}
+
+/// An error as JSON: `{"message":"…"}`.
+#[must_use]
+pub fn json_error(status: StatusCode, message: &str) -> Response {
+    let mut response = json(serde_json::json!({ "message": message }).to_string());
+    *response.status_mut() = status;
+    response
+}
