@@ -39,7 +39,7 @@ pub fn check(program: &Program, traits: &Traits) -> Result<()> {
     ] {
         cases.case(&format!("n = {n}"), || refuses(&running, n));
     }
-    cases.case("HEAD", || expect::head_like_get(&mut running.connect()?, "/fibonacci/7"));
+    cases.case("HEAD", || expect::head_like_get(&running, "/fibonacci/7", traits));
     let right = request("GET", "/fibonacci/10");
     Surface {
         right: right.as_bytes(),

@@ -18,7 +18,7 @@ mod tls;
 pub mod traits;
 pub mod upload;
 
-pub use anyhow::Result;
+pub use anyhow::{Error, Result};
 pub use client::{Client, Framing, Response, Scheme};
 pub use process::{Program, Running};
 pub use traits::Traits;

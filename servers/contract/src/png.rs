@@ -58,7 +58,7 @@ pub fn check(program: &Program, traits: &Traits) -> Result<()> {
     }
     fs::write(&logo, pattern(12_058))?;
     cases.case("the file changed, on one connection", || changed(&running, traits));
-    cases.case("HEAD", || expect::head_like_get(&mut running.connect()?, "/logo.png"));
+    cases.case("HEAD", || expect::head_like_get(&running, "/logo.png", traits));
     for target in MISSING {
         cases.case(&format!("GET {target}"), || missing(&running, target));
     }

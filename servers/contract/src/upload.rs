@@ -36,10 +36,7 @@ pub fn check(program: &Program, traits: &Traits) -> Result<()> {
         let whole = post_chunked("/", &[b"ten bytes."]);
         truncated(&running, &whole[..whole.len() - 5])
     });
-    cases.case("HEAD /stats", || {
-        let mut client = running.connect()?;
-        expect::head_like_get(&mut client, "/stats")
-    });
+    cases.case("HEAD /stats", || expect::head_like_get(&running, "/stats", traits));
     let right = sized_head(0);
     let surface = Surface { right: right.as_bytes(), path: "/", beside: "/x", allow: &["POST"] };
     surface.cases(&mut cases, &running, traits);

@@ -1,0 +1,3 @@
+// Express on Bun, fib.
+
+import '../shared/fib-express.mjs';

@@ -1,0 +1,3 @@
+// Express on Deno, fib.
+
+import '../shared/fib-express.mjs';

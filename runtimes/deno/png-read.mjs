@@ -1,0 +1,5 @@
+// Deno, png: one read, one write.
+
+import { servePictures } from '../shared/deno-png.mjs';
+
+servePictures((path) => Deno.readFile(path));

@@ -1,0 +1,3 @@
+// Express on Node.js, fib.
+
+import '../shared/fib-express.mjs';
