@@ -120,7 +120,7 @@ async fn serve<S: Scenario, T: Transport>(
 ) {
     let mut ahead = Bytes::new();
     loop {
-        if ahead.is_empty() && !has_request(&stream, activity).await {
+        if ahead.is_empty() && !stream.holds_input() && !has_request(&stream, activity).await {
             // Owed nothing: say goodbye, do not wait for it to be heard.
             let goodbye = Box::pin(stream.shutdown());
             let _ = unless_aborted(activity, goodbye).await;

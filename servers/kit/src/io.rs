@@ -26,17 +26,31 @@ use crate::{activity::Activity, timeouts::Phase};
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + 'static {
     /// The socket under it.
     fn socket(&self) -> &TcpStream;
+
+    /// Whether it holds bytes it has taken from the socket already: a request that came together
+    /// with the end of the TLS handshake will not make the socket readable again.
+    fn holds_input(&mut self) -> bool;
 }
 
 impl Transport for TcpStream {
     fn socket(&self) -> &TcpStream {
         self
     }
+
+    fn holds_input(&mut self) -> bool {
+        false
+    }
 }
 
 impl Transport for TlsStream<TcpStream> {
     fn socket(&self) -> &TcpStream {
         self.get_ref().0
+    }
+
+    fn holds_input(&mut self) -> bool {
+        // An error is input too: reading it tells the client.
+        let state = self.get_mut().1.process_new_packets();
+        state.map_or(true, |state| state.plaintext_bytes_to_read() > 0 || state.peer_has_closed())
     }
 }
 
