@@ -17,6 +17,7 @@ const MAX_BYTES: usize = 2_331;
 
 /// Texts, and the SHA-256 of npm's picture as one byte per pixel, 0 or 255, row by row.
 const PIXELS: &[(&str, &str)] = &[
+    ("deep", "0626315639f6f3317e9821475e495abfc0dd7e09a21a4fb9021a1759d9d45a47"),
     ("x", "4931cd16f4cf091a1e7ed642ba899755891fa218a12106735b981cca1215cbfd"),
     ("https://example.com/", "df762aad6d9db24d646191bacdef91f846c90d2ddf523192004d9bbb13d395a1"),
     (
