@@ -184,3 +184,62 @@ impl Activity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn activity(phase: Phase) -> (Rc<Clock>, Activity) {
+        let clock = Rc::new(Clock::new());
+        (Rc::clone(&clock), Activity::new(clock, phase))
+    }
+
+    #[test]
+    fn a_head_is_timed_from_its_first_byte() {
+        let (clock, activity) = activity(Phase::Idle);
+        clock.set(100);
+        activity.received(1);
+        clock.set(130);
+        activity.received(1);
+        assert_eq!(activity.phase(), Phase::Head);
+        let limits = Timeouts::default();
+        activity.sweep(140, None, &limits);
+        assert_eq!(activity.take_verdict(), None, "ten seconds, not more");
+        activity.sweep(141, None, &limits);
+        assert_eq!(activity.take_verdict(), Some(Verdict::HeadTimeout));
+    }
+
+    #[test]
+    fn a_connection_is_idle_when_the_whole_answer_is_written() {
+        let (_, activity) = activity(Phase::Answering);
+        activity.flushed();
+        assert_eq!(activity.phase(), Phase::Answering, "hyper flushes before there is an answer");
+        activity.set_streaming(true);
+        activity.enter(Phase::Responding);
+        activity.flushed();
+        assert_eq!(activity.phase(), Phase::Responding, "there is more to come");
+        activity.set_streaming(false);
+        activity.flushed();
+        assert_eq!(activity.phase(), Phase::Idle);
+    }
+
+    #[test]
+    fn a_blocked_write_is_timed_until_it_is_through() {
+        let (clock, activity) = activity(Phase::Responding);
+        activity.write_blocked();
+        clock.set(40);
+        activity.sweep(40, None, &Timeouts::default());
+        assert_eq!(activity.take_verdict(), Some(Verdict::Abort));
+        activity.flushed();
+        activity.sweep(
+            400,
+            None,
+            &Timeouts {
+                idle: crate::timeouts::TICK * 1000,
+                rest: crate::timeouts::TICK * 1000,
+                ..Timeouts::default()
+            },
+        );
+        assert_eq!(activity.take_verdict(), None);
+    }
+}

@@ -66,6 +66,18 @@ pub fn parse(body: &[u8]) -> Result<String, EmbedUrlError> {
     }
 }
 
+/// The JSON document `{"urlToEmbed":"…"}` with this text.
+#[must_use]
+pub fn write(url: &str) -> Vec<u8> {
+    const HEAD: &[u8] = b"{\"urlToEmbed\":";
+    let mut document = Vec::with_capacity(HEAD.len() + url.len() + 16);
+    document.extend_from_slice(HEAD);
+    let written = serde_json::to_writer(&mut document, url);
+    debug_assert!(written.is_ok(), "a string in memory is always written");
+    document.push(b'}');
+    document
+}
+
 /// Refuses valid JSON that is nested too deeply. serde_json skips what is ignored without
 /// counting. A body with few brackets, the usual one, is done after one look.
 fn check_depth(body: &[u8]) -> Result<(), serde_json::Error> {
@@ -265,6 +277,13 @@ mod tests {
         for body in bodies {
             assert!(is_json_error(body), "{}", String::from_utf8_lossy(body));
         }
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let text = "a\"b\\\u{0}\n\u{7f}\u{e4}\u{1f600}\u{2028}";
+        assert_eq!(parse(&write(text)).unwrap(), text);
+        assert_eq!(write("a/b"), br#"{"urlToEmbed":"a/b"}"#);
     }
 
     #[test]

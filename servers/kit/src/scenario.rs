@@ -38,6 +38,12 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// `None` where there is nothing: the kit answers 404, and 405 for other methods.
     fn methods(&self, path: &str) -> Option<Methods>;
 
+    /// Whether there is something at a path [`methods`](Self::methods) knows. Asked only before
+    /// a 405, by which time the answer may cost something.
+    fn exists(&self, _path: &str) -> bool {
+        true
+    }
+
     /// Answers a request whose path and method are served. HEAD is answered as GET: the body of
     /// the answer is not sent.
     fn answer(&'static self, request: Request) -> impl Future<Output = Response>;

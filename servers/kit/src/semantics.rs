@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method, StatusCode, Version, header};
 
 use crate::{
-    Errors, Methods, Response,
+    Errors, Methods, Response, Scenario,
     response::{json_error, plain_error},
 };
 
@@ -24,29 +24,23 @@ pub(crate) enum Refusal {
     ServerOptions,
 }
 
-/// Checks a head, with `methods` of the scenario's path.
+/// Checks the head of a request for `scenario`.
 #[inline]
 pub(crate) fn check<B>(
     request: &http::Request<B>,
-    methods: impl FnOnce(&str) -> Option<Methods>,
+    scenario: &impl Scenario,
 ) -> Result<(), Refusal> {
     check_fields(request.version(), request.headers())?;
     let uri = request.uri();
     let method = request.method();
-    if let Some(methods) = methods(uri.path())
-        && uri.scheme_str().is_none_or(|scheme| scheme == "http" || scheme == "https")
-    {
-        return if methods.allows(method) {
-            Ok(())
-        } else if matches!(*method, Method::CONNECT | Method::TRACE) {
-            Err(Refusal::Method)
-        } else {
-            Err(Refusal::NotAllowed(methods))
-        };
+    let methods = scenario.methods(uri.path());
+    if methods.is_some_and(|methods| methods.allows(method)) {
+        return Ok(());
     }
-    Err(match *method {
-        Method::CONNECT | Method::TRACE => Refusal::Method,
-        Method::OPTIONS if uri.path() == "*" => Refusal::ServerOptions,
+    Err(match (method, methods) {
+        (&Method::CONNECT | &Method::TRACE, _) => Refusal::Method,
+        (&Method::OPTIONS, _) if uri.path() == "*" => Refusal::ServerOptions,
+        (_, Some(methods)) if scenario.exists(uri.path()) => Refusal::NotAllowed(methods),
         _ => Refusal::NotFound,
     })
 }

@@ -29,7 +29,7 @@ pub(crate) async fn answer<S: Scenario>(
     let (head, incoming) = request.into_parts();
     let expects = !incoming.is_end_stream() && head.headers.contains_key(EXPECT);
     let request = Request::from_parts(head, RequestBody::new(incoming, Rc::clone(&activity)));
-    let mut response = match semantics::check(&request, |path| scenario.methods(path)) {
+    let mut response = match semantics::check(&request, scenario) {
         Ok(()) => scenario.answer(request).await,
         Err(refusal) => {
             drop(request);

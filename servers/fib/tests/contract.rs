@@ -1,0 +1,8 @@
+//! server-fib keeps the contract of its scenario.
+
+use server_contract::{Program, Result, Traits, fib};
+
+#[test]
+fn keeps_the_contract() -> Result<()> {
+    fib::check(&Program::new(env!("CARGO_BIN_EXE_server-fib")), &Traits::NATIVE)
+}
