@@ -1,0 +1,140 @@
+//! A suite: the scenarios, the contenders that play them, and how long is measured.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Answer, suite_file};
+
+/// The suite that is built in.
+const BUILT_IN: &str = include_str!("../../suite.toml");
+
+/// Scenarios and contenders, checked: every name that is used is there.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Name of the contender that the others are compared with.
+    pub ceiling: String,
+    /// How long is measured, by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// In the order of the file.
+    pub scenarios: Vec<Scenario>,
+    /// In the order of the file.
+    pub contenders: Vec<Contender>,
+}
+
+/// How long and how often is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Trials of each cell.
+    pub trials: u32,
+    /// Load before the measured window.
+    pub warmup: Duration,
+    /// The measured window.
+    pub duration: Duration,
+    /// Bound on the time from start to the first right answer.
+    pub ready_timeout: Duration,
+}
+
+/// What is sent, how, and what a right answer is.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Name, unique in the suite.
+    pub name: String,
+    /// HTTPS instead of HTTP.
+    pub tls: bool,
+    /// Method, as it goes on the wire.
+    pub method: String,
+    /// Request target, with placeholders of the engine.
+    pub path: String,
+    /// Headers, with placeholders of the engine.
+    pub headers: Vec<(String, String)>,
+    /// Body, if any.
+    pub body: Option<RequestBody>,
+    /// What a right answer is; `{data}` in a file name is resolved when the suite is loaded.
+    pub answer: Answer,
+    /// Connection counts by profile; the first entry of the file for profiles not named.
+    pub connections: BTreeMap<String, Vec<u32>>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestBody {
+    /// Text with placeholders of the engine.
+    Template(String),
+    /// The upload file of this many bytes.
+    UploadFile(u64),
+}
+
+/// A program that plays scenarios.
+#[derive(Clone, Debug)]
+pub struct Contender {
+    /// Name, unique in each of its scenarios.
+    pub name: String,
+    /// The scenarios it plays.
+    pub scenarios: Vec<String>,
+    /// The program and its arguments, with placeholders.
+    pub command: Vec<String>,
+    /// Environment on top of what every contender gets, with placeholders.
+    pub env: BTreeMap<String, String>,
+    /// How it is asked for its version; `None`: not asked.
+    pub version: Option<Vec<String>>,
+}
+
+/// Why a suite cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something in the file is wrong.
+    #[error("{path}:{line}: {message}")]
+    Invalid {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+}
+
+impl Suite {
+    /// The suite in `file`, or the one that is built in. `data_dir` is what `{data}` stands for.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or what is wrong in it, with its line.
+    pub fn load(file: Option<&Path>, data_dir: &Path) -> Result<Self, SuiteError> {
+        let Some(file) = file else {
+            return suite_file::parse("suite.toml", BUILT_IN, data_dir);
+        };
+        let path = file.display().to_string();
+        match std::fs::read_to_string(file) {
+            Ok(text) => suite_file::parse(&path, &text, data_dir),
+            Err(source) => Err(SuiteError::Read { path, source }),
+        }
+    }
+
+    /// The scenario of this name.
+    pub fn scenario(&self, name: &str) -> Option<&Scenario> {
+        self.scenarios.iter().find(|scenario| scenario.name == name)
+    }
+}
+
+impl Scenario {
+    /// The connection counts in `profile`.
+    pub fn connections_in(&self, profile: &str) -> &[u32] {
+        const DEFAULT: &[u32] = &[50];
+        let levels = self.connections.get(profile).or_else(|| self.connections.values().next());
+        levels.map_or(DEFAULT, Vec::as_slice)
+    }
+
+    /// `http` or `https`.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls { "https" } else { "http" }
+    }
+}
