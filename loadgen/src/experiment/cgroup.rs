@@ -1,0 +1,170 @@
+//! A control group of the kernel for one contender: exact CPU time, and all its processes.
+//!
+//! Version 2 (`cpu.stat`) where it can be made, else version 1 (`cpuacct`), else none. Only counting
+//! is used, no limits. See Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpuacct.rst.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::procfs::{CpuTime, ticks};
+
+/// A group that this process made, and removes again.
+#[derive(Debug)]
+pub struct Cgroup {
+    dir: PathBuf,
+    version: Version,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+impl Cgroup {
+    /// Makes a group below the one this process is in; `None` where that is not allowed.
+    pub fn create(name: &str) -> Option<Self> {
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        for version in [Version::V2, Version::V1] {
+            let Some(parent) = parent_dir(&own, &mounts, version) else { continue };
+            let group = Self { dir: parent.join(name), version };
+            if fs::create_dir(&group.dir).is_ok() {
+                // A group that does not count, or that processes may not join, is none.
+                if group.cpu_time().is_ok() && group.joinable().is_ok() {
+                    return Some(group);
+                }
+                drop(group);
+            }
+        }
+        None
+    }
+
+    /// The file to which a process writes `0` to join.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn joinable(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.dir.join("cgroup.procs"))
+    }
+
+    /// CPU time of all processes that are or were in the group.
+    ///
+    /// # Errors
+    /// The kernel's files cannot be read.
+    pub fn cpu_time(&self) -> io::Result<CpuTime> {
+        let read = |name: &str| fs::read_to_string(self.dir.join(name));
+        let parsed = match self.version {
+            Version::V2 => parse_v2(&read("cpu.stat")?),
+            Version::V1 => parse_v1(&read("cpuacct.usage")?, &read("cpuacct.stat")?),
+        };
+        parsed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "cgroup CPU counters"))
+    }
+
+    /// The processes in the group.
+    pub fn members(&self) -> Vec<i32> {
+        let text = fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Which kind it is, for the result.
+    pub fn kind(&self) -> &'static str {
+        match self.version {
+            Version::V1 => "cgroup v1 cpuacct",
+            Version::V2 => "cgroup v2 cpu.stat",
+        }
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // It is empty when its processes were reaped; the kernel may need a moment for that.
+        for _ in 0..50 {
+            match fs::remove_dir(&self.dir) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The folder of this process' own group in the hierarchy of `version`.
+fn parent_dir(own: &str, mounts: &str, version: Version) -> Option<PathBuf> {
+    let path = own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let right = match version {
+            Version::V2 => id == "0" && controllers.is_empty(),
+            Version::V1 => controllers.split(',').any(|name| name == "cpuacct"),
+        };
+        right.then_some(path)
+    })?;
+    let mount = mounts.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let left: Vec<&str> = left.split(' ').collect();
+        let right: Vec<&str> = right.split(' ').collect();
+        let matches = match version {
+            Version::V2 => *right.first()? == "cgroup2",
+            Version::V1 => {
+                *right.first()? == "cgroup" && right.last()?.split(',').any(|o| o == "cpuacct")
+            }
+        };
+        matches.then(|| (*left.get(4)?, *left.get(3)?).into()).flatten()
+    });
+    let (point, root): (&str, &str) = mount?;
+    let below = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
+    Some(Path::new(point).join(below))
+}
+
+fn parse_v2(text: &str) -> Option<CpuTime> {
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse().ok().map(Duration::from_micros)
+    };
+    Some(CpuTime { user: value("user_usec")?, system: value("system_usec")? })
+}
+
+/// `usage` is exact (ns); `stat` has the split into user and system in ticks, from which the exact
+/// total is divided, as the kernel itself does for processes.
+fn parse_v1(usage: &str, stat: &str) -> Option<CpuTime> {
+    let total = Duration::from_nanos(usage.trim().parse().ok()?);
+    let value = |name: &str| -> Option<u64> {
+        stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+    };
+    let (user, system) = (ticks(value("user")?), ticks(value("system")?));
+    let both = (user + system).as_secs_f64();
+    let user = if both > 0.0 { total.mul_f64(user.as_secs_f64() / both) } else { total };
+    Some(CpuTime { user, system: total.saturating_sub(user) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_both_versions_are_read() {
+        let v2 = parse_v2("usage_usec 30\nuser_usec 20\nsystem_usec 10\nnice_usec 0\n").unwrap();
+        assert_eq!((v2.user.as_micros(), v2.system.as_micros()), (20, 10));
+        let v1 = parse_v1("4000000000\n", "user 300\nsystem 100\n").unwrap();
+        assert_eq!((v1.user.as_secs(), v1.system.as_secs()), (3, 1));
+        assert_eq!(parse_v1("", ""), None);
+        assert_eq!(parse_v2("nr_periods 0\n"), None);
+    }
+
+    #[test]
+    fn the_own_group_is_found_in_either_hierarchy() {
+        let mounts = "24 1 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+            25 24 0:22 / /sys/fs/cgroup/cpu,cpuacct rw shared:1 - cgroup cgroup rw,cpu,cpuacct\n\
+            26 24 0:23 /a /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+        let own = "2:cpu,cpuacct:/user\n0::/a/b\n";
+        let v1 = parent_dir(own, mounts, Version::V1);
+        assert_eq!(v1, Some("/sys/fs/cgroup/cpu,cpuacct/user".into()));
+        let v2 = parent_dir(own, mounts, Version::V2);
+        assert_eq!(v2, Some("/sys/fs/cgroup/unified/b".into()));
+        assert_eq!(parent_dir("", mounts, Version::V2), None);
+    }
+}

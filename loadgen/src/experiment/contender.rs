@@ -1,0 +1,251 @@
+//! One contender as a process: its command, its environment, and when it is ready.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::cgroup::Cgroup;
+use super::process_group::ProcessGroup;
+use super::procfs;
+use crate::scenario::{Contender, Scenario};
+
+/// The address every contender is given; never a name, because names mean different sockets.
+pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// What the placeholders of commands stand for, apart from the scenario and the port.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// Root of the workspace: contenders run in it.
+    pub workspace: PathBuf,
+    /// The JavaScript contenders.
+    pub runtimes: PathBuf,
+    /// PEM certificate and key.
+    pub cert: PathBuf,
+    /// PEM key.
+    pub key: PathBuf,
+    /// Pictures and upload files.
+    pub data: PathBuf,
+    /// A private folder for caches.
+    pub cache: PathBuf,
+    /// Server workers.
+    pub workers: usize,
+    /// Binaries by placeholder: `node`, `deno`, `bun`.
+    pub runtime_binaries: BTreeMap<String, PathBuf>,
+    /// Binaries of the reference servers, by scenario.
+    pub server_binaries: BTreeMap<String, PathBuf>,
+}
+
+/// A command line with nothing left to fill in.
+#[derive(Clone, Debug)]
+pub struct CommandLine {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Environment on top of this process' own.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Places {
+    /// Fills in the command and environment of a contender.
+    ///
+    /// # Errors
+    /// What is missing for it, in one line.
+    pub fn command_line(
+        &self,
+        contender: &Contender,
+        scenario: &Scenario,
+        port: u16,
+    ) -> Result<CommandLine, String> {
+        let fill = |text: &String| self.fill(text, &scenario.name, port);
+        let argv = contender.command.iter().map(fill).collect::<Result<_, _>>()?;
+        let mut env = self.common_env(port);
+        for (name, value) in &contender.env {
+            env.insert(name.clone(), fill(value)?);
+        }
+        Ok(CommandLine { argv, env })
+    }
+
+    /// Fills placeholders into `text`.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn fill(&self, text: &str, scenario: &str, port: u16) -> Result<String, String> {
+        let mut filled = text.to_owned();
+        for runtime in ["node", "deno", "bun"] {
+            if filled.contains(&format!("{{{runtime}}}")) {
+                let binary = self.runtime_binaries.get(runtime).ok_or_else(|| runtime.to_owned())?;
+                filled = filled.replace(&format!("{{{runtime}}}"), &binary.display().to_string());
+            }
+        }
+        if filled.contains("{server-bin}") {
+            let missing = || format!("server-{scenario}");
+            let binary = self.server_binaries.get(scenario).ok_or_else(missing)?;
+            filled = filled.replace("{server-bin}", &binary.display().to_string());
+        }
+        let path = |path: &Path| path.display().to_string();
+        for (name, value) in [
+            ("{scenario}", scenario.to_owned()),
+            ("{host}", HOST.to_string()),
+            ("{port}", port.to_string()),
+            ("{workers}", self.workers.to_string()),
+            ("{workspace}", path(&self.workspace)),
+            ("{runtimes}", path(&self.runtimes)),
+            ("{cert}", path(&self.cert)),
+            ("{key}", path(&self.key)),
+            ("{data}", path(&self.data)),
+        ] {
+            filled = filled.replace(name, &value);
+        }
+        Ok(filled)
+    }
+
+    fn common_env(&self, port: u16) -> BTreeMap<String, String> {
+        let path = |path: &Path| path.display().to_string();
+        let entries = [
+            ("HOST", HOST.to_string()),
+            ("PORT", port.to_string()),
+            ("WORKERS", self.workers.to_string()),
+            ("TLS_CERT", path(&self.cert)),
+            ("TLS_KEY", path(&self.key)),
+            ("DATA_DIR", path(&self.data)),
+            ("NODE_ENV", "production".into()),
+            // Deno would otherwise ask its update server half a second after start.
+            ("DENO_NO_UPDATE_CHECK", "1".into()),
+            ("DENO_DIR", path(&self.cache.join("deno"))),
+            ("NO_COLOR", "1".into()),
+        ];
+        entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// Files that a contender's output goes to.
+#[derive(Clone, Debug)]
+pub struct Logs {
+    /// Standard output.
+    pub stdout: PathBuf,
+    /// Standard error.
+    pub stderr: PathBuf,
+}
+
+impl Logs {
+    /// The last lines of standard error, or of standard output where that is empty.
+    pub fn tail(&self) -> String {
+        const LINES: usize = 12;
+        const BYTES: usize = 4096;
+        let tail = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(BYTES)..]);
+            let lines: Vec<&str> = text.trim().lines().collect();
+            lines[lines.len().saturating_sub(LINES)..].join("\n")
+        };
+        let stderr = tail(&self.stderr);
+        if stderr.is_empty() { tail(&self.stdout) } else { stderr }
+    }
+}
+
+/// Starts a contender by the path of its program, never through a shell or a wrapper.
+///
+/// # Errors
+/// The program or its log files cannot be used.
+pub fn start(
+    line: &CommandLine,
+    places: &Places,
+    cpus: &[usize],
+    logs: &Logs,
+    group_name: &str,
+) -> io::Result<ProcessGroup> {
+    let mut command = Command::new(&line.argv[0]);
+    command
+        .args(&line.argv[1..])
+        .envs(&line.env)
+        .current_dir(&places.workspace)
+        .stdin(Stdio::null())
+        .stdout(File::create(&logs.stdout)?)
+        .stderr(File::create(&logs.stderr)?);
+    ProcessGroup::spawn(command, cpus, Cgroup::create(group_name)).map_err(|error| {
+        let message = format!("cannot start {}: {error}", line.argv[0]);
+        io::Error::new(error.kind(), message)
+    })
+}
+
+/// A port nobody listens on: `asked`, or any.
+///
+/// # Errors
+/// Somebody listens on the port that was asked for: who.
+pub fn choose_port(asked: Option<u16>) -> Result<u16, String> {
+    if let Some(port) = asked {
+        return match strangers_on(port).as_slice() {
+            [] => Ok(port),
+            strangers => Err(format!(
+                "port {port} is taken by {}; stop it, or choose another with --port",
+                strangers.join(", ")
+            )),
+        };
+    }
+    let socket = TcpListener::bind(SocketAddr::new(HOST, 0)).map_err(|e| format!("{HOST}: {e}"))?;
+    Ok(socket.local_addr().map_err(|error| error.to_string())?.port())
+}
+
+/// Who listens on `port`, in words.
+fn strangers_on(port: u16) -> Vec<String> {
+    let sockets = procfs::listeners().into_iter().filter(|l| l.address.port() == port);
+    let name = |listener: procfs::Listener| match procfs::owners_of(listener.inode).as_slice() {
+        [] => format!("a process of another user on {}", listener.address),
+        pids => {
+            let names = pids.iter().map(|&pid| format!("pid {pid} ({})", procfs::process_name(pid)));
+            names.collect::<Vec<_>>().join(", ")
+        }
+    };
+    sockets.map(name).collect()
+}
+
+/// Whether what listens on `port` belongs to `group`; an error names the stranger.
+///
+/// # Errors
+/// Somebody else answers on the contender's port.
+pub fn check_owner(port: u16, group: &ProcessGroup) -> Result<(), String> {
+    let members = group.members();
+    for listener in procfs::listeners().into_iter().filter(|l| l.address.port() == port) {
+        let owners = procfs::owners_of(listener.inode);
+        if !owners.is_empty() && !owners.iter().any(|pid| members.contains(pid)) {
+            let strangers = strangers_on(port).join(", ");
+            return Err(format!("{strangers} answers on port {port}, not the contender"));
+        }
+    }
+    Ok(())
+}
+
+/// Where the processes of `group` listen, for a message.
+pub fn listening_addresses(group: &ProcessGroup) -> Vec<SocketAddr> {
+    let members = group.members();
+    let own = |listener: &procfs::Listener| {
+        procfs::owners_of(listener.inode).iter().any(|pid| members.contains(pid))
+    };
+    procfs::listeners().into_iter().filter(own).map(|listener| listener.address).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_names_its_owner() {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = socket.local_addr().unwrap().port();
+        let message = choose_port(Some(port)).unwrap_err();
+        assert!(message.contains(&format!("port {port}")), "{message}");
+        assert!(message.contains(&format!("pid {}", std::process::id())), "{message}");
+        assert!(choose_port(None).unwrap() > 0);
+    }
+
+    #[test]
+    fn placeholders_of_commands_are_filled() {
+        let mut places = Places { workers: 2, data: "/d".into(), ..Places::default() };
+        assert_eq!(places.fill("{port}:{workers}{data}", "hello", 80), Ok("80:2/d".into()));
+        assert_eq!(places.fill("{node}", "hello", 80), Err("node".into()));
+        places.server_binaries.insert("hello".into(), "/bin/x".into());
+        assert_eq!(places.fill("{server-bin}", "hello", 80), Ok("/bin/x".into()));
+    }
+}

@@ -1,0 +1,246 @@
+//! A program in a session of its own, with everything it starts; gone when this value is dropped.
+
+#![expect(unsafe_code, reason = "Command::pre_exec: session, pinning and cgroup before the program runs")]
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, WaitOptions, kill_process, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal, setsid, waitpid,
+};
+use rustix::thread::sched_setaffinity;
+
+use super::cgroup::Cgroup;
+use super::pins::cpu_set;
+use super::procfs::{self, CpuTime};
+
+/// How long a program may take to end after SIGTERM before it is killed.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long the kernel may take to end what was killed.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A running program and its descendants.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    child: Child,
+    pid: i32,
+    cgroup: Option<Cgroup>,
+    exit: Option<ExitStatus>,
+}
+
+impl ProcessGroup {
+    /// Starts `command` pinned to `cpus`, in a session of its own, and in `cgroup` if there is one.
+    /// It dies with the calling thread, whatever kills that.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub fn spawn(mut command: Command, cpus: &[usize], cgroup: Option<Cgroup>) -> io::Result<Self> {
+        // Orphans of the program become children of this process, so that they are found.
+        set_child_subreaper(Some(rustix::process::getpid()))?;
+        let affinity = cpu_set(cpus);
+        let join = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
+        let prepare = move || {
+            setsid()?;
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            sched_setaffinity(None, &affinity)?;
+            if let Some(join) = &join {
+                rustix::io::write(join, b"0")?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec the closure only makes system calls, on values that were
+        // made before the fork: no allocation, no lock.
+        unsafe { command.pre_exec(prepare) };
+        let child = command.spawn()?;
+        let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        Ok(Self { child, pid, cgroup, exit: None })
+    }
+
+    /// The program's process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// How CPU time is counted, for the result.
+    pub fn cpu_source(&self) -> &'static str {
+        self.cgroup.as_ref().map_or("/proc/PID/stat", Cgroup::kind)
+    }
+
+    /// The exit status of the program itself, if it has ended.
+    pub fn exit(&mut self) -> Option<ExitStatus> {
+        if self.exit.is_none() {
+            self.exit = self.child.try_wait().ok().flatten();
+        }
+        self.exit
+    }
+
+    /// All processes that belong to it and run: the session, the cgroup, and their descendants.
+    pub fn members(&self) -> Vec<i32> {
+        let mut members: BTreeSet<i32> = match &self.cgroup {
+            Some(cgroup) => cgroup.members().into_iter().collect(),
+            None => BTreeSet::new(),
+        };
+        let stats: Vec<_> = procfs::processes()
+            .into_iter()
+            .filter_map(|pid| Some((pid, procfs::process_stat(pid)?)))
+            .collect();
+        let own = |stat: &procfs::ProcessStat| stat.session == self.pid || stat.group == self.pid;
+        members.extend(stats.iter().filter(|(_, stat)| own(stat)).map(|(pid, _)| *pid));
+        loop {
+            let children: Vec<i32> = stats
+                .iter()
+                .filter(|(pid, stat)| members.contains(&stat.parent) && !members.contains(pid))
+                .map(|(pid, _)| *pid)
+                .collect();
+            if children.is_empty() {
+                break;
+            }
+            members.extend(children);
+        }
+        members.retain(|pid| procfs::process_stat(*pid).is_some_and(|stat| stat.state != 'Z'));
+        members.into_iter().collect()
+    }
+
+    /// The processes to sample: from the cgroup where there is one, because that is cheap.
+    pub fn sampled_members(&self) -> Vec<i32> {
+        self.cgroup.as_ref().map_or_else(|| self.members(), Cgroup::members)
+    }
+
+    /// CPU time so far of all that belongs to it, ended processes included.
+    pub fn cpu_time(&self) -> CpuTime {
+        if let Some(time) = self.cgroup.as_ref().and_then(|cgroup| cgroup.cpu_time().ok()) {
+            return time;
+        }
+        let stats = self.members().into_iter().filter_map(procfs::process_stat);
+        let (user, system) =
+            stats.fold((0, 0), |(u, s), stat| (u + stat.user_ticks, s + stat.system_ticks));
+        CpuTime { user: procfs::ticks(user), system: procfs::ticks(system) }
+    }
+
+    /// Ends everything: SIGTERM, a grace, SIGKILL; returns when nothing of it runs any more.
+    ///
+    /// # Errors
+    /// The processes that could not be ended.
+    pub fn stop(&mut self) -> Result<(), Vec<i32>> {
+        self.signal_all(Signal::TERM);
+        if self.wait_until_gone(GRACE) {
+            return Ok(());
+        }
+        let end = Instant::now() + KILL_TIMEOUT;
+        while Instant::now() < end {
+            // Again and again: a member may have started another one just before it died.
+            self.signal_all(Signal::KILL);
+            if self.wait_until_gone(Duration::from_millis(100)) {
+                return Ok(());
+            }
+        }
+        Err(self.members())
+    }
+
+    fn signal_all(&mut self, signal: Signal) {
+        let members = self.members();
+        if self.exit().is_none()
+            && let Some(group) = Pid::from_raw(self.pid)
+        {
+            // It may end at this very moment: an error here means there is nothing to signal.
+            let _ = kill_process_group(group, signal);
+        }
+        for pid in members.into_iter().filter(|&pid| pid != self.pid).filter_map(Pid::from_raw) {
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    fn wait_until_gone(&mut self, timeout: Duration) -> bool {
+        let end = Instant::now() + timeout;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let members = self.members();
+            let ended = self.exit().is_some();
+            self.reap_orphans();
+            if ended && members.is_empty() {
+                return true;
+            }
+            if Instant::now() >= end {
+                return false;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits for descendants that became our children and ended, so that no zombie stays.
+    fn reap_orphans(&self) {
+        let own = rustix::process::getpid().as_raw_nonzero().get();
+        for pid in procfs::processes().into_iter().filter(|&pid| pid != self.pid) {
+            let orphan = procfs::process_stat(pid).is_some_and(|stat| {
+                stat.parent == own && stat.state == 'Z' && stat.session == self.pid
+            });
+            if orphan {
+                let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
+            }
+        }
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        if self.exit().is_none() || !self.members().is_empty() {
+            let _ = self.stop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    fn shell(script: &str) -> ProcessGroup {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
+        let cpus = super::super::pins::allowed_cpus().unwrap();
+        ProcessGroup::spawn(command, &cpus, None).unwrap()
+    }
+
+    fn until(condition: impl Fn() -> bool) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while !condition() {
+            assert!(Instant::now() < end, "not within 10 s");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn grandchildren_are_found_and_ended_too() {
+        let mut group = shell("sleep 600 & (sleep 600 &) ; trap '' TERM; sleep 600; sleep 600");
+        until(|| group.members().len() >= 4);
+        let members = group.members();
+        group.stop().unwrap();
+        for pid in members {
+            let state = procfs::process_stat(pid).map(|stat| stat.state);
+            assert!(matches!(state, None | Some('Z')), "{pid} still runs");
+        }
+        assert!(group.members().is_empty());
+    }
+
+    #[test]
+    fn cpu_time_includes_children() {
+        let group = shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 600");
+        until(|| group.cpu_time().total() >= Duration::from_millis(20));
+    }
+
+    #[test]
+    fn an_exit_is_seen() {
+        let mut group = shell("exit 3");
+        let end = Instant::now() + Duration::from_secs(10);
+        while group.exit().is_none() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(group.exit().and_then(|status| status.code()), Some(3));
+    }
+}

@@ -1,0 +1,144 @@
+//! Statistics over trials: medians, and bootstrap intervals of medians and of their ratio.
+//!
+//! The unit of observation is the trial, never the request: requests of one trial share its process,
+//! its memory layout and its minute, so they are no independent repetitions.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use serde::{Deserialize, Serialize};
+
+/// Resamples of a bootstrap (Efron and Tibshirani 1993, section 13.3, ask for 1,000 or more).
+const RESAMPLES: usize = 4_000;
+/// Medians closer than this are called a tie whatever the interval says.
+pub const NOISE_THRESHOLD: f64 = 0.02;
+
+/// A 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// 2.5 % quantile of the resampled statistic.
+    pub low: f64,
+    /// 97.5 % quantile of the resampled statistic.
+    pub high: f64,
+}
+
+/// The median; NaN of nothing.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+/// 95 % percentile-bootstrap interval of the median; `None` for fewer than three values, which
+/// cannot carry one.
+pub fn median_interval(values: &[f64], seed: u64) -> Option<Interval> {
+    if values.len() < 3 {
+        return None;
+    }
+    let mut random = SmallRng::seed_from_u64(seed);
+    let mut drawn = vec![0.0; values.len()];
+    Some(interval((0..RESAMPLES).map(|_| resampled_median(values, &mut drawn, &mut random))))
+}
+
+/// 95 % percentile-bootstrap interval of `median(of) / median(to)`, both resampled on their own.
+pub fn ratio_interval(of: &[f64], to: &[f64], seed: u64) -> Option<Interval> {
+    if of.len() < 3 || to.len() < 3 {
+        return None;
+    }
+    let mut random = SmallRng::seed_from_u64(seed);
+    let (mut drawn_of, mut drawn_to) = (vec![0.0; of.len()], vec![0.0; to.len()]);
+    Some(interval((0..RESAMPLES).map(|_| {
+        resampled_median(of, &mut drawn_of, &mut random)
+            / resampled_median(to, &mut drawn_to, &mut random)
+    })))
+}
+
+/// Whether two sets of trials are told apart: the interval of the ratio of their medians excludes 1
+/// and the medians differ by more than [`NOISE_THRESHOLD`]. Too few trials tell nothing apart.
+pub fn differ(one: &[f64], other: &[f64], seed: u64) -> bool {
+    let ratio = median(one) / median(other);
+    (ratio - 1.0).abs() > NOISE_THRESHOLD
+        && ratio_interval(one, other, seed).is_some_and(|i| i.low > 1.0 || i.high < 1.0)
+}
+
+/// Positions of the values whose modified z-score exceeds 3.5 (Iglewicz and Hoaglin 1993).
+pub fn outliers(values: &[f64]) -> Vec<usize> {
+    let middle = median(values);
+    let deviations: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    let mad = median(&deviations);
+    // Below five values, or with a spread of nothing, no value can be called an outlier.
+    if values.len() < 5 || mad <= middle.abs() * 1e-3 {
+        return Vec::new();
+    }
+    (0..values.len()).filter(|&i| 0.6745 * deviations[i] / mad > 3.5).collect()
+}
+
+fn resampled_median(values: &[f64], drawn: &mut [f64], random: &mut SmallRng) -> f64 {
+    for slot in drawn.iter_mut() {
+        *slot = values[random.random_range(0..values.len())];
+    }
+    median(drawn)
+}
+
+fn interval(statistics: impl Iterator<Item = f64>) -> Interval {
+    let mut sorted: Vec<f64> = statistics.collect();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len() - 1;
+    Interval { low: sorted[last * 25 / 1000], high: sorted[last * 975 / 1000] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_of_odd_even_and_none() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]).to_bits(), 2.0_f64.to_bits());
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]).to_bits(), 2.5_f64.to_bits());
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn an_interval_of_five_values_spans_them() {
+        let interval = median_interval(&[100.0, 101.0, 99.0, 104.0, 98.0], 7).unwrap();
+        assert!(interval.low >= 98.0 && interval.low <= 99.0, "{interval:?}");
+        assert!(interval.high >= 101.0 && interval.high <= 104.0, "{interval:?}");
+        assert_eq!(median_interval(&[1.0, 2.0], 7), None);
+    }
+
+    #[test]
+    fn the_interval_covers_the_true_median_about_as_often_as_it_says() {
+        let mut random = SmallRng::seed_from_u64(3);
+        let covered = (0..400)
+            .filter(|&round| {
+                // The sum of 12 uniform values is nearly normal, with mean 6.
+                let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>();
+                let values: Vec<f64> = (0..9).map(|_| normal()).collect();
+                let interval = median_interval(&values, round).unwrap();
+                interval.low <= 6.0 && 6.0 <= interval.high
+            })
+            .count();
+        assert!((360..=400).contains(&covered), "{covered} of 400");
+    }
+
+    #[test]
+    fn clear_differences_are_told_apart_and_equal_ones_are_not() {
+        let fast = [100.0, 101.0, 99.0, 100.5, 99.5];
+        let slow = [80.0, 81.0, 79.0, 80.5, 79.5];
+        assert!(differ(&fast, &slow, 1));
+        assert!(!differ(&fast, &fast, 1));
+        assert!(!differ(&[100.0, 101.0], &[50.0, 51.0], 1), "two trials carry no interval");
+        let hardly_faster: Vec<f64> = fast.iter().map(|value| value * 1.015).collect();
+        assert!(!differ(&hardly_faster, &fast, 1), "1.5 % is under the noise threshold");
+    }
+
+    #[test]
+    fn one_value_far_from_the_others_is_an_outlier() {
+        assert_eq!(outliers(&[100.0, 101.0, 99.0, 40.0, 100.5]), [3]);
+        assert!(outliers(&[100.0, 101.0, 99.0, 98.0, 100.5]).is_empty());
+        assert!(outliers(&[1.0, 1.0, 1.0, 1.0, 9.0]).is_empty());
+    }
+}
