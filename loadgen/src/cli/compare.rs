@@ -1,15 +1,249 @@
 //! `loadgen compare`: every scenario on every contender.
 
+mod progress;
+mod selection;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use rand::rngs::SmallRng;
+use rand::{Rng as _, SeedableRng as _};
+
+use super::interrupt;
+use super::units::{CpuList, cpu_list, duration, positive_duration};
+use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
+use crate::experiment::contender::Places;
+use crate::experiment::pins::{self, Pins};
+use crate::experiment::record::{Comparison, Manifest};
+use crate::experiment::run::{Ended, Plan};
+use crate::experiment::store::Store;
+use crate::experiment::trial::Setting;
+use crate::experiment::verdict::Verdict;
+use crate::experiment::{host, plan, prepare, probe, run as experiment};
+use crate::report::compare as report;
+use crate::scenario::{Profile, Suite};
+use progress::ShownProgress;
+use selection::Selection;
 
 /// Arguments of `loadgen compare`.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// How long and how often is measured: `smoke` touches everything once, `quick` runs five
+    /// trials of each; more can be named in --config
+    #[arg(long, default_value = "quick")]
+    profile: String,
+    /// Only these scenarios, separated by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    scenario: Vec<String>,
+    /// Only these contenders, separated by commas
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    contender: Vec<String>,
+    /// Connections kept open, one or several numbers, instead of the scenario's own
+    #[arg(short = 'c', long, value_name = "N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..))]
+    connections: Vec<u32>,
+    /// Trials of each cell, each on a fresh process; from 3 there are intervals
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    trials: Option<u32>,
+    /// Length of each measured window
+    #[arg(long, value_name = "TIME", value_parser = positive_duration)]
+    duration: Option<Duration>,
+    /// Load before each window, which counts nowhere
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    warmup: Option<Duration>,
+    /// Measure every contender a second time under another name: no winner must be found
+    #[arg(long)]
+    aa: bool,
+    /// Scenarios and contenders to use instead of the built-in ones
+    #[arg(long, value_name = "FILE", help_heading = "Setup")]
+    config: Option<PathBuf>,
+    /// Folder of the result [default: results/DATE-TIME]
+    #[arg(long, value_name = "DIR", help_heading = "Setup")]
+    out: Option<PathBuf>,
+    /// CPUs of the contenders [default: the first half]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list, help_heading = "Setup")]
+    server_cpus: Option<CpuList>,
+    /// CPUs of the load generator [default: the others]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list, help_heading = "Setup")]
+    generator_cpus: Option<CpuList>,
+    /// Worker threads or processes each contender is asked to use
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Setup",
+          value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: u16,
+    /// Port every contender is given [default: a free one each time]
+    #[arg(long, value_name = "PORT", help_heading = "Setup",
+          value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+    /// Seed of the order of trials and of all random values [default: random]
+    #[arg(long, value_name = "N", help_heading = "Setup")]
+    seed: Option<u64>,
+}
 
 /// Runs the comparison.
 ///
 /// # Errors
 /// What kept it from starting, in one line.
-pub fn run(_args: &Args) -> anyhow::Result<ExitCode> {
-    anyhow::bail!("compare is not there yet")
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    // First of all: from here on Ctrl-C keeps what was measured, and ends what was started.
+    let stop = interrupt::install().context("cannot watch for signals")?;
+    let allowed = pins::allowed_cpus().context("which CPUs may be used")?;
+    let pins = split(args, &allowed)?;
+    let mut places = prepare::places(usize::from(args.workers))?;
+    let suite = Suite::load(args.config.as_deref(), &places.data)?;
+    let profile = profile(args, &suite)?;
+    let mut selection = Selection::new(args, suite)?;
+    let skipped = prepare_programs(&mut places, &mut selection)?;
+    if selection.cells.is_empty() {
+        bail!("nothing to measure: {}", skipped.join("; "));
+    }
+    if cfg!(debug_assertions) {
+        eprintln!("This is a debug build of the generator: figures do not count (use --release).");
+    }
+    if let Some(warning) = &pins.warning {
+        eprintln!("Warning: {warning}.");
+    }
+
+    let manifest = manifest(args, &selection, &places, &pins, &profile);
+    let folder = args.out.clone().unwrap_or_else(|| {
+        PathBuf::from("results").join(manifest.started_at.trim_end_matches('Z').replace(':', "-"))
+    });
+    let mut store = Store::create(&folder).with_context(|| folder.display().to_string())?;
+    announce(&manifest, &selection, &profile, &folder);
+
+    pins::pin_this_thread(&pins.generator_cpus).context("cannot pin the generator")?;
+    let logs = store.logs();
+    let tls = probe::tls_config(&places.cert).context("the certificate cannot be used")?;
+    let port = args.port;
+    let setting = Setting { places: &places, pins: &pins, profile, port, tls, logs: &logs, stop };
+    let plan = Plan {
+        suite: &selection.suite,
+        cells: selection.cells.clone(),
+        host: host::describe(&allowed),
+        manifest,
+        skipped,
+    };
+    let mut progress = ShownProgress::new(plan.manifest.order.len());
+    let outcome = experiment::run(plan, &setting, &mut store, &mut progress);
+    progress.finish();
+    let (comparison, ended) = outcome.with_context(|| folder.display().to_string())?;
+    show(&comparison, &ended, &store)
+}
+
+fn split(args: &Args, allowed: &[usize]) -> anyhow::Result<Pins> {
+    let list = |list: &Option<CpuList>| list.as_ref().map(|list| list.0.clone());
+    let (server, generator) = (list(&args.server_cpus), list(&args.generator_cpus));
+    pins::split(allowed, pins::siblings, server.as_deref(), generator.as_deref())
+        .map_err(anyhow::Error::msg)
+}
+
+fn profile(args: &Args, suite: &Suite) -> anyhow::Result<Profile> {
+    let Some(profile) = suite.profiles.get(&args.profile) else {
+        let known: Vec<&str> = suite.profiles.keys().map(String::as_str).collect();
+        bail!("no profile {:?}; there are: {}", args.profile, known.join(", "));
+    };
+    Ok(Profile {
+        trials: args.trials.unwrap_or(profile.trials),
+        duration: args.duration.unwrap_or(profile.duration),
+        warmup: args.warmup.unwrap_or(profile.warmup),
+        ..*profile
+    })
+}
+
+/// Builds servers and fetches runtimes; what cannot be had is taken out, with a line each.
+fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::Result<Vec<String>> {
+    let servers = prepare::servers_needed(selection.played());
+    if !servers.is_empty() {
+        eprintln!("Building {} reference servers (cargo build --release) …", servers.len());
+        places.server_binaries = prepare::build_servers(&places.workspace, &servers)?;
+    }
+    let played: Vec<_> = selection.played().map(|(contender, _)| contender).collect();
+    let wanted = prepare::runtimes_needed(&played);
+    if !wanted.is_empty() && !places.runtimes.join("node_modules").is_dir() {
+        eprintln!("Fetching {} (npm ci --ignore-scripts in runtimes/) …", wanted.join(", "));
+    }
+    let found = prepare::runtimes(&places.runtimes, &wanted, true);
+    places.runtime_binaries = found.binaries;
+    selection.keep_startable(places);
+    let skipped: Vec<String> = found.missing.into_iter().collect();
+    for line in &skipped {
+        eprintln!("Measuring {line}");
+    }
+    Ok(skipped)
+}
+
+fn manifest(
+    args: &Args,
+    selection: &Selection,
+    places: &Places,
+    pins: &Pins,
+    profile: &Profile,
+) -> Manifest {
+    // 32 bits: every reader of JSON keeps them exactly.
+    let seed = args.seed.unwrap_or_else(|| SmallRng::from_os_rng().random::<u32>().into());
+    Manifest {
+        version: env!("CARGO_PKG_VERSION").into(),
+        git_revision: host::git_revision(&places.workspace),
+        command_line: std::env::args().collect(),
+        started_at: host::now(),
+        profile: args.profile.clone(),
+        trials_per_cell: profile.trials,
+        warmup_s: profile.warmup.as_secs_f64(),
+        duration_s: profile.duration.as_secs_f64(),
+        seed,
+        order: plan::order(&selection.cells, profile.trials, seed),
+        ceiling: selection.suite.ceiling.clone(),
+        workers: places.workers,
+        generator_threads: pins.generator_cpus.len(),
+        pins: pins.clone(),
+        versions: selection.versions(places),
+        runtimes_lock_sha256: selection::sha256_of(&places.runtimes.join("package-lock.json")),
+    }
+}
+
+fn announce(
+    manifest: &Manifest,
+    selection: &Selection,
+    profile: &Profile,
+    folder: &std::path::Path,
+) {
+    let time = report::minutes(plan::estimate(manifest.order.len(), profile));
+    eprintln!(
+        "{} cells (scenario × contender × connections), {} of each: about {time}. Server on CPU {:?}, \
+         generator on CPU {:?}. Results go to {}",
+        selection.cells.len(),
+        if profile.trials == 1 {
+            "one trial".to_owned()
+        } else {
+            format!("{} trials", profile.trials)
+        },
+        manifest.pins.server_cpus,
+        manifest.pins.generator_cpus,
+        folder.display()
+    );
+}
+
+fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> anyhow::Result<ExitCode> {
+    store.write("report.md", report::markdown(comparison).as_bytes()).context("report.md")?;
+    print_tables(comparison, store);
+    let invalid = comparison.cells.iter().any(|cell| cell.verdict == Some(Verdict::Invalid));
+    Ok(match ended {
+        Ended::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
+        Ended::Broken(reason) => {
+            eprintln!("error: {reason}");
+            ExitCode::from(EXIT_FAILURES)
+        }
+        Ended::Complete if invalid => ExitCode::from(EXIT_FAILURES),
+        Ended::Complete => ExitCode::from(EXIT_OK),
+    })
+}
+
+fn print_tables(comparison: &Comparison, store: &Store) {
+    use std::io::Write as _;
+    let folder = store.folder().display();
+    let text = report::text(comparison);
+    // A reader that went away (`| head`) has seen enough; the files are written.
+    let _ =
+        writeln!(std::io::stdout(), "{text}\nResults: {folder}/result.json, {folder}/report.md");
 }

@@ -75,7 +75,8 @@ impl Places {
         let mut filled = text.to_owned();
         for runtime in ["node", "deno", "bun"] {
             if filled.contains(&format!("{{{runtime}}}")) {
-                let binary = self.runtime_binaries.get(runtime).ok_or_else(|| runtime.to_owned())?;
+                let binary =
+                    self.runtime_binaries.get(runtime).ok_or_else(|| runtime.to_owned())?;
                 filled = filled.replace(&format!("{{{runtime}}}"), &binary.display().to_string());
             }
         }
@@ -194,7 +195,8 @@ fn strangers_on(port: u16) -> Vec<String> {
     let name = |listener: procfs::Listener| match procfs::owners_of(listener.inode).as_slice() {
         [] => format!("a process of another user on {}", listener.address),
         pids => {
-            let names = pids.iter().map(|&pid| format!("pid {pid} ({})", procfs::process_name(pid)));
+            let names =
+                pids.iter().map(|&pid| format!("pid {pid} ({})", procfs::process_name(pid)));
             names.collect::<Vec<_>>().join(", ")
         }
     };

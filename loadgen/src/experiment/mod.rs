@@ -1,9 +1,21 @@
 //! Who runs when: contenders as processes, their cost, and the trials.
 
-mod cgroup;
+pub mod cgroup;
+pub mod contender;
+pub mod host;
+pub mod load;
 pub mod pins;
 pub mod plan;
-mod process_group;
-mod procfs;
+pub mod preflight;
+pub mod prepare;
+pub mod probe;
+pub mod process_group;
+pub mod procfs;
+pub mod record;
+pub mod run;
+pub mod sampler;
 pub mod stats;
+pub mod store;
+pub mod summary;
+pub mod trial;
 pub mod verdict;

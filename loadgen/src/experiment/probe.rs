@@ -85,7 +85,8 @@ impl Probe {
             None => Stream::Tcp(tcp),
             Some(config) => {
                 let name = ServerName::from(address.ip());
-                let tls = ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
+                let tls =
+                    ClientConnection::new(Arc::clone(config), name).map_err(io::Error::other)?;
                 let mut stream = StreamOwned::new(tls, tcp);
                 while stream.conn.is_handshaking() {
                     stream.conn.complete_io(&mut stream.sock)?;

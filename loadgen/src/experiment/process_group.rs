@@ -1,6 +1,9 @@
 //! A program in a session of its own, with everything it starts; gone when this value is dropped.
 
-#![expect(unsafe_code, reason = "Command::pre_exec: session, pinning and cgroup before the program runs")]
+#![expect(
+    unsafe_code,
+    reason = "Command::pre_exec: session, pinning and cgroup before the program runs"
+)]
 
 use std::collections::BTreeSet;
 use std::io;

@@ -269,7 +269,8 @@ mod tests {
 
     #[test]
     fn cpu_lines_add_up_only_the_cpus_asked_for() {
-        let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 10 1 2 99 0 3 4 5 0 0\ncpu1 100 0 0 0 0 0 0 50\nintr 1";
+        let text =
+            "cpu  9 9 9 9 9 9 9 9\ncpu0 10 1 2 99 0 3 4 5 0 0\ncpu1 100 0 0 0 0 0 0 50\nintr 1";
         let line = parse_cpu_lines(text, &[0]);
         assert_eq!((line.busy, line.steal), (ticks(20), ticks(5)));
         assert_eq!(parse_cpu_lines(text, &[0, 1]).steal, ticks(55));

@@ -138,25 +138,26 @@ impl MemorySampler {
     pub fn start(group: &ProcessGroup) -> std::io::Result<Self> {
         let members = group.sampled_members();
         let (stop, stopped) = mpsc::channel();
-        let thread = std::thread::Builder::new().name("memory sampler".into()).spawn(move || {
-            let mut sampled = Sampled::default();
-            loop {
-                let bytes: u64 =
-                    members.iter().filter_map(|&pid| procfs::resident_bytes(pid)).sum();
-                sampled.sum_bytes += bytes;
-                sampled.peak_bytes = sampled.peak_bytes.max(bytes);
-                sampled.samples += 1;
-                if stopped.recv_timeout(MEMORY_INTERVAL) != Err(RecvTimeoutError::Timeout) {
-                    break;
+        let thread =
+            std::thread::Builder::new().name("memory sampler".into()).spawn(move || {
+                let mut sampled = Sampled::default();
+                loop {
+                    let bytes: u64 =
+                        members.iter().filter_map(|&pid| procfs::resident_bytes(pid)).sum();
+                    sampled.sum_bytes += bytes;
+                    sampled.peak_bytes = sampled.peak_bytes.max(bytes);
+                    sampled.samples += 1;
+                    if stopped.recv_timeout(MEMORY_INTERVAL) != Err(RecvTimeoutError::Timeout) {
+                        break;
+                    }
                 }
-            }
-            let cpu = clock_gettime(ClockId::ThreadCPUTime);
-            sampled.cpu = Duration::new(
-                u64::try_from(cpu.tv_sec).unwrap_or(0),
-                u32::try_from(cpu.tv_nsec).unwrap_or(0),
-            );
-            sampled
-        })?;
+                let cpu = clock_gettime(ClockId::ThreadCPUTime);
+                sampled.cpu = Duration::new(
+                    u64::try_from(cpu.tv_sec).unwrap_or(0),
+                    u32::try_from(cpu.tv_nsec).unwrap_or(0),
+                );
+                sampled
+            })?;
         Ok(Self { stop, thread })
     }
 
@@ -204,10 +205,8 @@ mod tests {
     #[test]
     fn the_cost_of_a_window_is_the_difference_of_its_edges() {
         let start = Instant::now();
-        let cost = window_cost(
-            &edge(start, 100, 90),
-            &edge(start + Duration::from_secs(2), 1_100, 1_090),
-        );
+        let cost =
+            window_cost(&edge(start, 100, 90), &edge(start + Duration::from_secs(2), 1_100, 1_090));
         assert!((cost.elapsed_s - 2.0).abs() < 1e-9 && (cost.cpu_user_s - 1.0).abs() < 1e-9);
         assert_eq!(cost.busy_threads.len(), 1);
         assert!((cost.busy_threads[0].cpu_percent - 50.0).abs() < 1e-9);

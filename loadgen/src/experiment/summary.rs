@@ -1,0 +1,242 @@
+//! From trials to cells: medians, intervals, the share of the ceiling, ranks and ties.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::Cell;
+use super::record::{CellResult, Load, ServiceTime, Trial, TrialCounts};
+use super::sampler::Memory;
+use super::stats::{self, Interval, median};
+use super::verdict::Verdict;
+
+/// Summarises the trials of each cell, in the order of `cells`.
+pub fn cells(cells: &[Cell], trials: &[Trial], ceiling: &str, seed: u64) -> Vec<CellResult> {
+    let of_cell = |cell: &Cell| trials.iter().filter(|t| t.planned.cell == *cell).collect();
+    let samples: Vec<Vec<&Trial>> = cells.iter().map(of_cell).collect();
+    let mut results: Vec<CellResult> =
+        cells.iter().zip(&samples).map(|(cell, trials)| summarise(cell, trials, seed)).collect();
+    compare_with_ceiling(&mut results, &samples, ceiling, seed);
+    rank(&mut results, &samples, seed);
+    results
+}
+
+/// Trials whose figures count: all but the invalid, and the noisy where there are better ones.
+fn used<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
+    let with = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&'a Trial> {
+        trials.iter().copied().filter(|trial| wanted(trial.verdict)).collect()
+    };
+    let quiet = with(&|v| matches!(v, Verdict::ServerBound | Verdict::ClientBound));
+    if quiet.len() * 2 > trials.len() {
+        return quiet;
+    }
+    with(&|verdict| verdict != Verdict::Invalid)
+}
+
+fn verdict(trials: &[&Trial]) -> (Option<Verdict>, String) {
+    let reason = |verdict: Verdict| {
+        let of_verdict = trials.iter().filter(|trial| trial.verdict == verdict);
+        of_verdict.map(|trial| trial.reason.clone()).next().unwrap_or_default()
+    };
+    let count = |verdict: Verdict| trials.iter().filter(|t| t.verdict == verdict).count();
+    let found = if trials.is_empty() {
+        return (None, "no trial ran".into());
+    } else if count(Verdict::Invalid) > 0 {
+        Verdict::Invalid
+    } else if count(Verdict::HostNoisy) * 2 >= trials.len() {
+        Verdict::HostNoisy
+    } else if count(Verdict::ClientBound) > count(Verdict::ServerBound) {
+        Verdict::ClientBound
+    } else {
+        Verdict::ServerBound
+    };
+    (Some(found), reason(found))
+}
+
+fn summarise(cell: &Cell, trials: &[&Trial], seed: u64) -> CellResult {
+    let (verdict, reason) = verdict(trials);
+    let used = if verdict == Some(Verdict::Invalid) { Vec::new() } else { used(trials) };
+    let all = |value: &dyn Fn(&Trial) -> Option<f64>| -> Vec<f64> {
+        used.iter().filter_map(|trial| value(trial)).collect()
+    };
+    let middle = |values: &[f64]| (!values.is_empty()).then(|| median(values));
+    let (rates, costs) = (all(&rate), all(&cost));
+    let loads: Vec<&Load> = trials.iter().filter_map(|trial| trial.load.as_ref()).collect();
+    CellResult {
+        scenario: cell.scenario.clone(),
+        contender: cell.contender.clone(),
+        connections: cell.connections,
+        verdict,
+        reason,
+        trials: TrialCounts { used: used.len(), run: trials.len() },
+        rate_per_s: middle(&rates),
+        rate_interval: stats::median_interval(&rates, seed),
+        outlying_blocks: outlying_blocks(&used, &rates),
+        service_time_us: service_time(&used),
+        cpu_percent: middle(&all(&|trial| cpu_percent(trial, false))),
+        cpu_system_percent: middle(&all(&|trial| cpu_percent(trial, true))),
+        cpu_us_per_request: middle(&costs),
+        cpu_us_per_request_interval: stats::median_interval(&costs, seed),
+        memory_mib: memory(&used),
+        threads: used.iter().filter_map(|t| Some(t.server.as_ref()?.threads)).max(),
+        requests: loads.iter().map(|load| load.requests.completed).sum(),
+        errors: loads.iter().map(|l| l.requests.failed + l.requests.timed_out).sum(),
+        generator_busy_fraction: middle(&all(&|trial| {
+            Some(trial.load.as_ref()?.generator_busy_fraction)
+        })),
+        ..CellResult::default()
+    }
+}
+
+fn outlying_blocks(used: &[&Trial], rates: &[f64]) -> Vec<u32> {
+    let measured: Vec<_> = used.iter().filter(|trial| trial.load.is_some()).collect();
+    stats::outliers(rates).into_iter().map(|index| measured[index].planned.block).collect()
+}
+
+/// Completed requests per second of one trial.
+fn rate(trial: &Trial) -> Option<f64> {
+    Some(trial.load.as_ref()?.rate_per_s)
+}
+
+/// CPU time per verified request of one trial, µs.
+fn cost(trial: &Trial) -> Option<f64> {
+    let (load, server) = (trial.load.as_ref()?, trial.server.as_ref()?);
+    // The edges were read a moment before and after the engine's own: rates make them comparable.
+    let cpus = (server.cpu_user_s + server.cpu_system_s) / server.elapsed_s;
+    (load.rate_per_s > 0.0).then(|| cpus * 1e6 / load.rate_per_s)
+}
+
+fn cpu_percent(trial: &Trial, only_system: bool) -> Option<f64> {
+    let server = trial.server.as_ref()?;
+    let user = if only_system { 0.0 } else { server.cpu_user_s };
+    Some((user + server.cpu_system_s) / server.elapsed_s * 100.0)
+}
+
+fn memory(used: &[&Trial]) -> Option<Memory> {
+    let all: Vec<Memory> = used.iter().filter_map(|trial| trial.memory_mib).collect();
+    let middle = |value: fn(&Memory) -> f64| median(&all.iter().map(value).collect::<Vec<_>>());
+    let proportional: Vec<f64> = all.iter().filter_map(|memory| memory.proportional).collect();
+    (!all.is_empty()).then(|| Memory {
+        mean: middle(|memory| memory.mean),
+        peak: middle(|memory| memory.peak),
+        proportional: (!proportional.is_empty()).then(|| median(&proportional)),
+        samples: all.iter().map(|memory| memory.samples).sum(),
+        sampler_cpu_s: middle(|memory| memory.sampler_cpu_s),
+    })
+}
+
+fn service_time(used: &[&Trial]) -> Option<ServiceTime> {
+    let all: Vec<ServiceTime> =
+        used.iter().filter_map(|trial| Some(trial.load.as_ref()?.service_time_us)).collect();
+    let values = |value: fn(&ServiceTime) -> f64| all.iter().map(value).collect::<Vec<f64>>();
+    let middle = |value: fn(&ServiceTime) -> f64| median(&values(value));
+    (!all.is_empty()).then(|| ServiceTime {
+        min: values(|t| t.min).into_iter().fold(f64::INFINITY, f64::min),
+        mean: middle(|t| t.mean),
+        stdev: middle(|t| t.stdev),
+        p25: middle(|t| t.p25),
+        p50: middle(|t| t.p50),
+        p75: middle(|t| t.p75),
+        p90: middle(|t| t.p90),
+        p95: middle(|t| t.p95),
+        p99: middle(|t| t.p99),
+        p99_9: middle(|t| t.p99_9),
+        max: values(|t| t.max).into_iter().fold(0.0, f64::max),
+    })
+}
+
+fn rates(trials: &[&Trial]) -> Vec<f64> {
+    used(trials).into_iter().filter_map(rate).collect()
+}
+
+fn compare_with_ceiling(
+    results: &mut [CellResult],
+    samples: &[Vec<&Trial>],
+    ceiling: &str,
+    seed: u64,
+) {
+    let key = |cell: &CellResult| (cell.scenario.clone(), cell.connections);
+    let ceilings: BTreeMap<_, usize> = (0..results.len())
+        .filter(|&i| results[i].contender == ceiling && results[i].rate_per_s.is_some())
+        .map(|i| (key(&results[i]), i))
+        .collect();
+    for index in 0..results.len() {
+        let Some(&top) = ceilings.get(&key(&results[index])) else { continue };
+        let ratio = |value: fn(&CellResult) -> Option<f64>| {
+            Some(value(&results[index])? / value(&results[top])?)
+        };
+        let percent = ratio(|cell| cell.rate_per_s).map(|ratio| ratio * 100.0);
+        let cost_ratio = ratio(|cell| cell.cpu_us_per_request);
+        let interval = percent.and(if index == top {
+            None
+        } else {
+            stats::ratio_interval(&rates(&samples[index]), &rates(&samples[top]), seed)
+        });
+        let cell = &mut results[index];
+        cell.percent_of_ceiling = percent;
+        cell.cost_ratio_to_ceiling = cost_ratio;
+        cell.percent_of_ceiling_interval =
+            interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 });
+    }
+}
+
+/// Ranks the server-bound cells of each scenario and connection count by rate; a cell that is not
+/// told apart from the first of the group before it joins that group.
+fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
+    let tables: BTreeSet<(String, u32)> =
+        results.iter().map(|cell| (cell.scenario.clone(), cell.connections)).collect();
+    for (scenario, connections) in tables {
+        let in_table = |cell: &CellResult| {
+            cell.scenario == scenario
+                && cell.connections == connections
+                && cell.verdict == Some(Verdict::ServerBound)
+                && cell.rate_per_s.is_some()
+        };
+        let mut order: Vec<usize> = (0..results.len()).filter(|&i| in_table(&results[i])).collect();
+        order.sort_by(|&a, &b| {
+            let rate = |index: usize| results[index].rate_per_s.unwrap_or(0.0);
+            rate(b).total_cmp(&rate(a))
+        });
+        let mut first_of_group = 0;
+        for (place, &index) in order.iter().enumerate() {
+            let first = order[first_of_group];
+            if stats::differ(&rates(&samples[index]), &rates(&samples[first]), seed) {
+                first_of_group = place;
+            } else {
+                results[index].tied = place != first_of_group;
+                results[first].tied |= place != first_of_group;
+            }
+            results[index].rank = Some(first_of_group + 1);
+        }
+    }
+}
+
+/// Differences in bytes and headers between the contenders of a scenario (one line each).
+pub fn answer_warnings(trials: &[Trial]) -> Vec<String> {
+    let mut warnings = BTreeSet::new();
+    let mut shapes: BTreeMap<(&str, &str), &super::preflight::AnswerShape> = BTreeMap::new();
+    for trial in trials {
+        let Some(answer) = &trial.answer else { continue };
+        let (scenario, contender) =
+            (trial.planned.cell.scenario.as_str(), trial.planned.cell.contender.as_str());
+        for warning in &answer.warnings {
+            warnings.insert(format!("{scenario}/{contender}: {warning}"));
+        }
+        shapes.insert((scenario, contender), answer);
+    }
+    let scenarios: BTreeSet<&str> = shapes.keys().map(|(scenario, _)| *scenario).collect();
+    for scenario in scenarios {
+        let of_scenario: Vec<_> = shapes.iter().filter(|((s, _), _)| *s == scenario).collect();
+        let mut sizes: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+        for ((_, contender), shape) in of_scenario {
+            sizes.entry(shape.head_bytes).or_default().push(contender);
+        }
+        if sizes.len() > 1 {
+            let each = sizes.iter().map(|(bytes, who)| format!("{bytes} B {}", who.join(", ")));
+            let text = each.collect::<Vec<_>>().join("; ");
+            warnings.insert(format!("{scenario}: response heads differ in size: {text}"));
+        }
+    }
+    warnings.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,294 @@
+//! One trial: a fresh process, checked, warmed up, measured once, and gone.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rustls::ClientConfig;
+
+use super::contender::{self, HOST, Logs, Places};
+use super::load::{self, LoadOptions};
+use super::pins::Pins;
+use super::plan::PlannedTrial;
+use super::preflight::{self, AnswerShape, NotReady, Reach};
+use super::process_group::ProcessGroup;
+use super::record::{Load, Trial};
+use super::sampler::{Edge, Memory, MemorySampler, WindowCost, window_cost};
+use super::verdict::{Evidence, Verdict, judge};
+use crate::engine::{self, Observer, RunResult, StopFlag};
+use crate::scenario::{Contender, Content, Profile, RequestBody, Scenario};
+
+/// What all trials of a run share.
+pub struct Setting<'a> {
+    /// Binaries and folders.
+    pub places: &'a Places,
+    /// The split of the CPUs.
+    pub pins: &'a Pins,
+    /// How long is measured.
+    pub profile: Profile,
+    /// The port every contender is given; `None`: a free one each time.
+    pub port: Option<u16>,
+    /// TLS for preflights, which trusts the certificate every contender is given.
+    pub tls: Arc<ClientConfig>,
+    /// Folder for the output of contenders.
+    pub logs: &'a Path,
+    /// Raised to end the run.
+    pub stop: &'a StopFlag,
+}
+
+/// What stops the whole run, not only one contender.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The run was ended by a signal; the trial does not count.
+    #[error("interrupted")]
+    Interrupted,
+    /// The harness itself cannot go on.
+    #[error("{0}")]
+    Harness(String),
+}
+
+/// Counters at the edges of the window, read as the engine opens and closes it.
+struct Edges<'a> {
+    group: &'a ProcessGroup,
+    cpus: Vec<usize>,
+    opened: Option<Edge>,
+    closed: Option<Edge>,
+    memory: Option<MemorySampler>,
+}
+
+impl Observer for Edges<'_> {
+    fn window_opened(&mut self) {
+        self.memory = MemorySampler::start(self.group).ok();
+        self.opened = Some(Edge::read(self.group, &self.cpus));
+    }
+
+    fn window_closed(&mut self) {
+        self.closed = Some(Edge::read(self.group, &self.cpus));
+    }
+}
+
+/// Runs one trial. A contender that fails is a trial with verdict `invalid`, not an error.
+///
+/// # Errors
+/// What keeps the whole run from going on.
+pub fn run(
+    setting: &Setting<'_>,
+    scenario: &Scenario,
+    contender: &Contender,
+    planned: &PlannedTrial,
+    seed: u64,
+) -> Result<Trial, TrialError> {
+    let harness = TrialError::Harness;
+    let port = contender::choose_port(setting.port).map_err(harness)?;
+    let line = setting.places.command_line(contender, scenario, port).map_err(harness)?;
+    let mut trial = Trial {
+        planned: planned.clone(),
+        started_at: super::host::now(),
+        seed,
+        verdict: Verdict::Invalid,
+        reason: String::new(),
+        command: line.argv.clone(),
+        port,
+        ready_ms: None,
+        answer: None,
+        load: None,
+        server: None,
+        cpu_source: None,
+        memory_mib: None,
+        output: None,
+    };
+    let name = format!(
+        "{}-{}-c{}-{}",
+        scenario.name, contender.name, planned.cell.connections, planned.block
+    );
+    let logs = Logs {
+        stdout: setting.logs.join(format!("{name}.out")),
+        stderr: setting.logs.join(format!("{name}.err")),
+    };
+    let group_name = format!("loadgen-{}-{name}", std::process::id());
+    let started =
+        contender::start(&line, setting.places, &setting.pins.server_cpus, &logs, &group_name);
+    let mut group = match started {
+        Ok(group) => group,
+        Err(error) => {
+            trial.reason = error.to_string();
+            return Ok(trial);
+        }
+    };
+    trial.cpu_source = Some(group.cpu_source().to_owned());
+    let outcome = measure(setting, scenario, &mut group, &mut trial);
+    let stopped = group.stop();
+    drop(group);
+    remove_empty(&logs);
+    match outcome {
+        Err(NotReady::Interrupted) => return Err(TrialError::Interrupted),
+        Err(failure) => {
+            trial.verdict = Verdict::Invalid;
+            trial.reason = failure.to_string();
+            trial.output = Some(logs.tail()).filter(|tail| !tail.is_empty());
+        }
+        Ok(()) => {}
+    }
+    stopped.map_err(|pids| {
+        TrialError::Harness(format!("{name} cannot be ended; still running: {pids:?}"))
+    })?;
+    Ok(trial)
+}
+
+fn measure(
+    setting: &Setting<'_>,
+    scenario: &Scenario,
+    group: &mut ProcessGroup,
+    trial: &mut Trial,
+) -> Result<(), NotReady> {
+    let mut random = SmallRng::seed_from_u64(trial.seed);
+    let address = SocketAddr::new(HOST, trial.port);
+    let reach = Reach { address, tls: scenario.tls.then(|| Arc::clone(&setting.tls)) };
+    let timeout = setting.profile.ready_timeout;
+    let ready =
+        preflight::wait_until_ready(group, &reach, scenario, timeout, &mut random, setting.stop)?;
+    trial.ready_ms = Some(ready.as_secs_f64() * 1e3);
+    contender::check_owner(trial.port, group).map_err(NotReady::Wrong)?;
+    let shape = preflight::check(&reach, scenario, &mut random)?;
+    trial.answer = Some(shape.clone());
+
+    let counted_before = counted(scenario, &reach)?;
+    let (result, cost, memory) = apply_load(setting, scenario, group, trial, &reach, &shape)?;
+    if let Some(status) = group.exit() {
+        let words = preflight::exit_in_words(status);
+        return Err(NotReady::Wrong(format!("ended during the measurement: {words}")));
+    }
+    if result.interrupted || setting.stop.is_raised() {
+        return Err(NotReady::Interrupted);
+    }
+    let load = load::load(&result, trial.planned.cell.connections);
+    if let Some(before) = counted_before {
+        check_counts(before, counted(scenario, &reach)?, &result, scenario)?;
+    }
+    (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting.pins, trial);
+    trial.load = Some(load);
+    trial.server = Some(cost);
+    trial.memory_mib = memory;
+    Ok(())
+}
+
+type Measured = (RunResult, WindowCost, Option<Memory>);
+
+fn apply_load(
+    setting: &Setting<'_>,
+    scenario: &Scenario,
+    group: &ProcessGroup,
+    trial: &Trial,
+    reach: &Reach,
+    shape: &AnswerShape,
+) -> Result<Measured, NotReady> {
+    let options = LoadOptions {
+        connections: trial.planned.cell.connections,
+        profile: setting.profile,
+        threads: setting.pins.generator_cpus.len(),
+        cpus: &setting.pins.generator_cpus,
+        seed: trial.seed,
+        cert: &setting.places.cert,
+        data_dir: &setting.places.data,
+    };
+    let spec = load::run_spec(scenario, reach, shape, &options).map_err(NotReady::Wrong)?;
+    let cpus = [setting.pins.server_cpus.as_slice(), &setting.pins.generator_cpus].concat();
+    let mut edges = Edges { group, cpus, opened: None, closed: None, memory: None };
+    let began = Instant::now();
+    let result = engine::run(&spec, setting.stop, &mut edges)
+        .map_err(|error| NotReady::Wrong(error.to_string()))?;
+    let memory = edges.memory.take().map(|sampler| sampler.finish(group));
+    match (&edges.opened, &edges.closed) {
+        (Some(opened), Some(closed)) => {
+            let cost = window_cost(opened, closed);
+            Ok((result, cost, memory))
+        }
+        _ if setting.stop.is_raised() => Err(NotReady::Interrupted),
+        _ => {
+            let mut text = format!("no request completed within {:.1?}", began.elapsed());
+            for (kind, tally) in &result.errors {
+                let _ = write!(text, "; {}: {} ({})", kind.name(), tally.count, tally.example);
+            }
+            Err(NotReady::Wrong(text))
+        }
+    }
+}
+
+fn counted(scenario: &Scenario, reach: &Reach) -> Result<Option<(u64, u64)>, NotReady> {
+    match scenario.answer.content {
+        Content::Counted => preflight::counts(reach).map(Some).map_err(NotReady::Wrong),
+        _ => Ok(None),
+    }
+}
+
+/// The server must have counted every upload that was answered, and every byte of it.
+fn check_counts(
+    before: (u64, u64),
+    after: Option<(u64, u64)>,
+    result: &RunResult,
+    scenario: &Scenario,
+) -> Result<(), NotReady> {
+    let Some(after) = after else { return Ok(()) };
+    let answered = result.warmup.completed + result.requests.completed;
+    let size = match scenario.body {
+        Some(RequestBody::UploadFile(size)) => size,
+        _ => 0,
+    };
+    let (requests, bytes) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+    if requests < answered || bytes < answered * size {
+        return Err(NotReady::Wrong(format!(
+            "answered {answered} uploads of {size} bytes, but counted {requests} with {bytes} bytes"
+        )));
+    }
+    Ok(())
+}
+
+fn judge_trial(load: &Load, cost: &WindowCost, pins: &Pins, trial: &Trial) -> (Verdict, String) {
+    let wrong = ["status", "length", "header", "body", "content", "bad_response", "truncated"];
+    let wrong: u64 =
+        wrong.iter().filter_map(|kind| load.errors.get(*kind)).map(|failure| failure.count).sum();
+    let failed = load.requests.failed + load.requests.timed_out;
+    let server_cpu_s = cost.cpu_user_s + cost.cpu_system_s;
+    let generator_cpu_s = load.generator_cpu_user_s + load.generator_cpu_system_s;
+    let mut cpus = [pins.server_cpus.as_slice(), &pins.generator_cpus].concat();
+    cpus.sort_unstable();
+    cpus.dedup();
+    let share = |seconds: f64, cpus: usize| {
+        #[expect(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
+        let cpus = cpus.max(1) as f64;
+        (seconds / (cost.elapsed_s * cpus)).max(0.0)
+    };
+    let evidence = Evidence {
+        sent: load.requests.sent,
+        completed: load.requests.completed,
+        wrong,
+        failed: failed.saturating_sub(wrong),
+        generator_busy: load.generator_busy_fraction,
+        server_busy: share(server_cpu_s, pins.server_cpus.len()),
+        busiest_thread: cost.busy_threads.first().map_or(0.0, |t| t.cpu_percent / 100.0),
+        steal: share(cost.host_steal_s, cpus.len()),
+        strangers: share(cost.host_busy_s - server_cpu_s - generator_cpu_s, cpus.len()),
+        idle_connections: load.littles_law_residual,
+        connections: trial.planned.cell.connections,
+    };
+    let (verdict, mut reason) = judge(&evidence);
+    if verdict == Verdict::Invalid
+        && let Some((kind, failure)) = load.errors.iter().max_by_key(|(_, f)| f.count)
+    {
+        let _ = write!(reason, "; {kind}: {}", failure.example);
+    }
+    (verdict, reason)
+}
+
+/// Output files that say nothing are not kept.
+fn remove_empty(logs: &Logs) {
+    for path in [&logs.stdout, &logs.stderr] {
+        if std::fs::metadata(path).is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
