@@ -14,6 +14,7 @@ pub mod json;
 pub mod png;
 pub mod process;
 pub mod qr;
+pub mod robustness;
 mod tls;
 pub mod traits;
 pub mod upload;

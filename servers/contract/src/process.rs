@@ -40,6 +40,12 @@ impl Program {
         Self { path: path.into(), args: Vec::new(), env: Vec::new() }
     }
 
+    /// The path of its binary.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Adds one argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {

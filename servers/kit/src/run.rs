@@ -1,6 +1,7 @@
 //! The program around a scenario: from the command line to the exit status.
 
 use std::{
+    convert::Infallible,
     io::{self, Write as _},
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
     process::ExitCode,
@@ -9,6 +10,7 @@ use std::{
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
@@ -56,18 +58,21 @@ fn start<S: Scenario>(args: &ServerArgs, scenario_args: S::Args) -> anyhow::Resu
         (0..setup.workers).map(|_| Handle::new()).unzip();
     let own = inboxes.remove(0);
     let timeouts = args.timeouts.timeouts();
+    let (working, ended) = mpsc::channel(1);
     let threads = inboxes
         .into_iter()
         .enumerate()
         .map(|(index, inbox)| {
-            let timeouts = timeouts.clone();
+            let (timeouts, working) = (timeouts.clone(), working.clone());
             thread::Builder::new()
                 .name(format!("worker-{}", index + 1))
-                .spawn(move || follow(inbox, context, timeouts))
+                .spawn(move || follow(inbox, context, timeouts, working))
                 .context("cannot start a worker thread")
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    lead(listener, Dispatch::new(handles), own, context, timeouts, || {
+    drop(working);
+    let others = Others { dispatch: Dispatch::new(handles), ended };
+    lead(listener, others, own, context, timeouts, || {
         announce::<S>(address, setup.workers);
     })?;
     for thread in threads {
@@ -85,11 +90,12 @@ fn acceptor(args: &ServerArgs) -> anyhow::Result<&'static TlsAcceptor> {
     Ok(Box::leak(Box::new(TlsAcceptor::from(tls::config(&files)?))))
 }
 
-/// What a worker thread does.
+/// What a worker thread does. It holds `_working` as long as it does.
 fn follow<S: Scenario>(
     inbox: Inbox,
     context: Context<S>,
     timeouts: Timeouts,
+    _working: mpsc::Sender<Infallible>,
 ) -> anyhow::Result<()> {
     let runtime = workers::runtime().context("cannot start a worker")?;
     runtime.block_on(workers::work(inbox, context, timeouts));
@@ -97,10 +103,17 @@ fn follow<S: Scenario>(
     Ok(())
 }
 
+/// The workers, as the main thread deals with them.
+struct Others {
+    dispatch: Dispatch,
+    /// Closed when all worker threads have ended.
+    ended: mpsc::Receiver<Infallible>,
+}
+
 /// What the main thread does: a worker's work, accepting, and stopping all.
 fn lead<S: Scenario>(
     listener: TcpListener,
-    mut dispatch: Dispatch,
+    Others { mut dispatch, mut ended }: Others,
     inbox: Inbox,
     context: Context<S>,
     timeouts: Timeouts,
@@ -124,7 +137,10 @@ fn lead<S: Scenario>(
         drop(listener);
         dispatch.stop();
         tokio::task::spawn_local(signals.exit_on_next());
-        work.await.context("the first worker panicked")
+        work.await.context("the first worker panicked")?;
+        // Still here for a second signal while other workers have something in flight.
+        ended.recv().await;
+        Ok(())
     });
     runtime.shutdown_background();
     result

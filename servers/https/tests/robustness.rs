@@ -1,0 +1,16 @@
+//! server-https survives hostile, slow and unlucky clients, and stops without losing an answer.
+
+use server_contract::{
+    Program, Result, Scheme,
+    robustness::{Subject, check},
+};
+
+#[test]
+fn survives() -> Result<()> {
+    check(&Subject {
+        program: &Program::new(env!("CARGO_BIN_EXE_server-https")),
+        scheme: Scheme::Https,
+        right: b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        path: "/",
+    })
+}
