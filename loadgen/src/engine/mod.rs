@@ -2,13 +2,29 @@
 //!
 //! It knows nothing of contenders or reports: a [`RunSpec`] goes in, a [`RunResult`] comes out.
 
+mod assemble;
+mod clock;
+mod conn;
+mod control;
+mod coordinator;
+mod failure;
+mod limits;
+mod pacer;
+mod recorder;
+mod request;
+mod response;
 mod result;
+mod sampler;
+mod socket;
 mod spec;
+mod tap;
 mod template;
+mod tls;
+mod worker;
 
 pub use result::*;
 pub use spec::*;
-pub use template::Template;
+pub use template::{Template, TemplateError};
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -81,9 +97,9 @@ pub enum EngineError {
 /// # Errors
 /// Only what keeps a run from starting is an error; a server that fails is a result.
 pub fn run(
-    _spec: &RunSpec,
-    _stop: &StopFlag,
-    _observer: &mut dyn Observer,
+    spec: &RunSpec,
+    stop: &StopFlag,
+    observer: &mut dyn Observer,
 ) -> Result<RunResult, EngineError> {
-    Err(EngineError::Input("the engine is not there yet".into()))
+    coordinator::run(spec, stop, observer)
 }
