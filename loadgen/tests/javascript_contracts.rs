@@ -71,3 +71,24 @@ contenders! {
     upload_deno: deno("upload") => |p| upload::check(p, &DENO);
     upload_bun: bun("upload") => |p| upload::check(p, &BUN);
 }
+
+/// A contract that nothing can break says nothing.
+#[test]
+fn another_scenario_does_not_pass() -> Result<()> {
+    let (Some(hello), Some(https), Some(json)) = (node("hello")?, node("https")?, node("json")?)
+    else {
+        return Ok(());
+    };
+    for outcome in [
+        hello::check(&json, Scheme::Https, &NODE),
+        json::check(&https, &NODE),
+        png::check(&hello, &NODE),
+        fib::check(&hello, &NODE),
+        upload::check(&hello, &NODE),
+        qr::check(&json, &NODE),
+    ] {
+        let difference = format!("{:#}", outcome.expect_err("it is another scenario"));
+        assert!(difference.contains("cases differ from the contract"), "{difference}");
+    }
+    Ok(())
+}
