@@ -87,12 +87,12 @@ pub(crate) fn run(
 
 /// Combinations no schedule can be made of.
 fn check(spec: &RunSpec) -> Result<(), EngineError> {
-    if let Pacing::Rate { per_second } = spec.pacing {
-        if !(per_second.is_finite() && per_second > 0.0) {
-            return Err(EngineError::Input(format!(
-                "a rate of {per_second} requests a second: must be positive and finite"
-            )));
-        }
+    if let Pacing::Rate { per_second } = spec.pacing
+        && !(per_second.is_finite() && per_second > 0.0)
+    {
+        return Err(EngineError::Input(format!(
+            "a rate of {per_second} requests a second: must be positive and finite"
+        )));
     }
     if super::socket::address_count(&spec.target.addresses) == 0 {
         return Err(EngineError::Input(format!("{}: no address to connect to", spec.target.url)));

@@ -277,10 +277,10 @@ impl<'a> Worker<'a> {
             self.phase = Phase::Done;
             return;
         }
-        if self.phase == Phase::Setup {
-            if let Some(go) = self.parts.control.started() {
-                self.start_load(go);
-            }
+        if self.phase == Phase::Setup
+            && let Some(go) = self.parts.control.started()
+        {
+            self.start_load(go);
         }
         if self.parts.control.interrupted() {
             match self.phase {
@@ -545,22 +545,22 @@ impl<'a> Worker<'a> {
             self.parts.plan.expand(&mut self.values, &mut self.expanded);
         }
         let conn = &mut self.conns[index];
-        if let Some(sampler) = &mut self.parts.sampler {
-            if let Some(mut exchange) = sampler.take_due(now) {
-                exchange.request.extend_from_slice(self.parts.plan.prefix(&self.expanded));
-                conn.response.tap.get_or_insert_default().capture = Some(exchange);
-            }
+        if let Some(sampler) = &mut self.parts.sampler
+            && let Some(mut exchange) = sampler.take_due(now)
+        {
+            exchange.request.extend_from_slice(self.parts.plan.prefix(&self.expanded));
+            conn.response.tap.get_or_insert_default().capture = Some(exchange);
         }
         conn.begin(now, due, measured);
         if let Err(failure) = conn.write(&self.parts.plan, &self.expanded, &mut self.bytes.sent) {
-            self.write_failed(index, failure);
+            self.write_failed(index, &failure);
         }
     }
 
     /// The server may have answered before it stopped reading; its answer says more than the
     /// failed write.
     #[cold]
-    fn write_failed(&mut self, index: usize, failure: Failure) {
+    fn write_failed(&mut self, index: usize, failure: &Failure) {
         let conn = &mut self.conns[index];
         conn.peer_closed = true;
         match conn.receive(&mut self.buffer, true, &mut self.bytes.received) {
@@ -570,7 +570,7 @@ impl<'a> Worker<'a> {
             | Received::Again
             | Received::ClosedIdle
             | Received::Established => {
-                self.connection_failed(index, &failure);
+                self.connection_failed(index, failure);
             }
             Received::Failed(said) => self.connection_failed(index, &said),
         }
@@ -661,10 +661,10 @@ impl<'a> Worker<'a> {
     fn drop_sample(&mut self, index: usize) {
         let tap = &mut self.conns[index].response.tap;
         let Some(inner) = tap else { return };
-        if inner.capture.take().is_some() {
-            if let Some(sampler) = &mut self.parts.sampler {
-                sampler.lost();
-            }
+        if inner.capture.take().is_some()
+            && let Some(sampler) = &mut self.parts.sampler
+        {
+            sampler.lost();
         }
         if inner.is_idle() {
             *tap = None;
@@ -722,7 +722,7 @@ impl<'a> Worker<'a> {
         // A request that was cut short keeps its own copy; nothing newly expanded belongs to it.
         if let Err(failure) = conn.write(&self.parts.plan, &[], &mut self.bytes.sent) {
             if self.conns[index].response.busy {
-                self.write_failed(index, failure);
+                self.write_failed(index, &failure);
             } else {
                 self.connection_failed(index, &failure);
             }
