@@ -359,11 +359,8 @@ impl Conn {
             });
             let used = match processed {
                 Ok(used) => used,
-                Err(failure) => {
-                    tls.queue_alert();
-                    let _ = self.flush_records(); // the failure is known; the alert is a courtesy
-                    return Received::Failed(failure);
-                }
+                // rustls cannot be asked for its alert after every error: the peer sees a close.
+                Err(failure) => return Received::Failed(failure),
             };
             tls.carry.clear();
             tls.carry.extend_from_slice(&filled[used..]);

@@ -210,19 +210,15 @@ impl TlsSession {
         }
     }
 
-    /// After a failure: the alert that tells the peer, if there is one.
-    pub(crate) fn queue_alert(&mut self) {
-        // The failure itself is already known; only what is left to send matters here.
-        let _ = self.process(&mut [], |_| ());
-    }
-
     /// Queues one record with `plain`, at most [`MAX_PLAINTEXT`] bytes.
     pub(crate) fn encrypt(&mut self, plain: &[u8]) -> Result<(), Failure> {
         debug_assert!(self.out_at == self.out.len(), "encrypts only when all was sent");
         self.out_at = 0;
         let enough = plain.len() + 256;
         self.out.resize(enough, 0);
-        let status = self.connection.process_tls_records(&mut []);
+        // The bytes kept back must be shown again: parts of a message from the server may be in them.
+        let status = self.connection.process_tls_records(&mut self.carry);
+        debug_assert_eq!(status.discard, 0, "what could be used up was, when it came");
         let ConnectionState::WriteTraffic(mut traffic) =
             status.state.map_err(|error| tls_failure(&error))?
         else {
