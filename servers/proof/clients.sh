@@ -63,8 +63,8 @@ curl_picture() {
     check "curl: a download resumed" cmp "$scratch/resumed" data/logo.png
     tag=$(ask --head "$png/logo.png" | tr -d '\r' | sed -n 's/^etag: //p')
     check "curl: not modified" same "$(status --header "If-None-Match: $tag" "$png/logo.png")" 304
-    check "curl: no way out of the folder" same "$(status --path-as-is "$png/../Cargo.toml")" 404
-    check "curl: no way out, encoded" same "$(status --path-as-is "$png/%2e%2e%2fCargo.toml")" 404
+    check "curl: no way out of the folder" has "$(status --path-as-is "$png/../Cargo.toml")" '^40[04]$'
+    check "curl: no way out, encoded" has "$(status --path-as-is "$png/%2e%2e%2fCargo.toml")" '^40[04]$'
 }
 
 curl_uploads() {
@@ -83,12 +83,13 @@ load_tool_checks() {
     local text='{"urlToEmbed":"https://example.com/"}'
     printf %s "$text" >"$scratch/body.json"
     if need h2load nghttp2-client; then
-        for target in "$hello/" "$https/" "$png/logo.png" "$fib/fibonacci/10"; do
-            check "h2load: $target" h2load_succeeds "$target"
-        done
-        check "h2load: $json/" h2load_succeeds -d "$scratch/body.json" "$json/"
-        check "h2load: $qr/qr" h2load_succeeds -d "$scratch/body.json" "$qr/qr"
-        check "h2load: $upload/" h2load_succeeds -d "$scratch/large" "$upload/"
+        check "h2load: hello" h2load_succeeds "$hello/"
+        check "h2load: https" h2load_succeeds "$https/"
+        check "h2load: png" h2load_succeeds "$png/logo.png"
+        check "h2load: fib" h2load_succeeds "$fib/fibonacci/10"
+        check "h2load: json" h2load_succeeds -d "$scratch/body.json" "$json/"
+        check "h2load: qr" h2load_succeeds -d "$scratch/body.json" "$qr/qr"
+        check "h2load: upload" h2load_succeeds -d "$scratch/large" "$upload/"
         check "h2load: pipelined" h2load_succeeds -m 16 "$hello/"
     fi
     if need ab apache2-utils; then
@@ -98,9 +99,9 @@ load_tool_checks() {
         check "ab: POST" ab_succeeds -k -p "$scratch/body.json" -T application/json "$json/"
     fi
     if need wrk wrk; then
-        for target in "$hello/" "$https/" "$png/logo.png"; do
-            check "wrk: $target" wrk_succeeds "$target"
-        done
+        check "wrk: hello" wrk_succeeds "$hello/"
+        check "wrk: https" wrk_succeeds "$https/"
+        check "wrk: png" wrk_succeeds "$png/logo.png"
         check "wrk: Connection: close" wrk_succeeds -H 'Connection: close' "$hello/"
     fi
 }
