@@ -38,7 +38,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Load one URL and report what was measured
+    #[command(about = "Load one URL and report what was measured")]
     Run(Box<run::Args>),
     /// Measure the Rust servers beside Node.js, Deno and Bun
     Compare(compare::Args),

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
+use crate::report::run::{self, RunReport};
+
 /// Options that say where the result goes.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
@@ -41,6 +43,19 @@ pub enum Sink {
 }
 
 impl Output {
+    /// The result in the form asked for.
+    ///
+    /// # Errors
+    /// As [`RunReport::json`].
+    pub fn render(&self, report: &RunReport) -> anyhow::Result<String> {
+        Ok(match self.format {
+            Format::Text => run::text(report),
+            Format::Json => report.json()?,
+            Format::Csv => run::csv(report),
+            Format::Markdown => run::markdown(report),
+        })
+    }
+
     /// Opens the place of the result, so that a mistake is known before the run.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Values of arguments that have a unit or a grammar of their own.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Parses a time: `500ms`, `2s`, `1.5s`, `1m`, `1h`, `250us`; a bare number is seconds.
@@ -60,6 +61,14 @@ pub fn cpu_list(text: &str) -> Result<CpuList, String> {
 /// CPU numbers, ascending, each once, not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<usize>);
+
+/// Parses a count of at least one.
+///
+/// # Errors
+/// One line that says what would be right.
+pub fn count<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| "expected a whole number, at least 1".into())
+}
 
 /// Parses a rate in requests per second: any positive number up to a thousand million.
 ///

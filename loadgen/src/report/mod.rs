@@ -1,3 +1,5 @@
 //! Results as text, JSON and tables; reads results, knows no processes.
 
 pub mod compare;
+pub mod run;
+pub mod units;

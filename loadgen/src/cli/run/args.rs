@@ -10,22 +10,31 @@ use crate::cli::output::Output;
 use crate::cli::units::{self, CpuList};
 
 const AFTER_HELP: &str = "\
+Without --rate the loop is closed: each connection sends its next request when the response to the
+last one is complete. With --rate it is open: requests are due at fixed times, whether the server
+keeps up or not, and response time counts from the moment a request was due.
+
 Times are written 500ms, 2s, 1.5s, 1m or 1h; a bare number is seconds.
 
-Placeholders make every request different. They work in URL path and query, header values and -b:
+Placeholders make every request different; they work in path and query, header values and -b:
   {uuid}    a random UUID
-  {seq}     1, 2, 3, … over the whole run
-  {rand:N}  N random letters and digits
+  {seq}     0, 1, 2, ... over the whole run
+  {rand:N}  N random characters of A-Z a-z 0-9 - _
 
-There is no --pipeline: browsers and HTTP clients do not pipeline, and time spent waiting behind
-one's own earlier requests is not the server's latency. Use more connections instead.
+There is no --pipeline: HTTP clients do not pipeline, and the time that a request waits behind
+others on its connection is not the server's. Use more connections instead.
+
+A name is resolved once, before the run; its addresses are tried in order. The URL is sent as
+written: only spaces and non-ASCII are percent-encoded and the fragment is left out. user:password@
+in it is sent as Authorization: Basic. Host and User-Agent are sent unless given with -H, and
+nothing else. A request is never repeated silently: what failed is counted.
 
 Exit status:
   0    all requests completed and were right
-  1    some requests failed
+  1    some requests or connects failed
   2    nothing was sent: bad arguments, unreadable file, unknown host, limit of this machine
   3    no request completed
-  130  ended at once by a second Ctrl-C (the first ends the run and reports what was measured)
+  130  ended at once by a second Ctrl-C; the first ends the run and reports what was measured
 
 Examples:
   loadgen run http://127.0.0.1:3000/
@@ -34,23 +43,19 @@ Examples:
       -b '{\"urlToEmbed\":\"https://example.com/{rand:45}\"}' https://127.0.0.1:3000/qr
   loadgen run --rate 5000 -d 1m --format json -o result.json http://127.0.0.1:3000/";
 
-/// Load one URL and report what was measured
-///
-/// Without --rate the loop is closed: each connection sends its next request when the response to
-/// the last one is complete. With --rate it is open: requests are due at fixed times, whether the
-/// server keeps up or not.
+/// Arguments of `loadgen run`.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_long_help = AFTER_HELP, after_help = "See --help for placeholders, exit status and examples.")]
+#[command(after_help = AFTER_HELP, disable_help_flag = true)]
 pub struct Args {
     /// Address to load: http://HOST[:PORT][/PATH][?QUERY] or https://…
     #[arg(value_name = "URL")]
     pub url: String,
 
     /// Connections, kept open over the whole run
-    #[arg(short = 'c', long, value_name = "N", default_value = "50", help_heading = "Load")]
+    #[arg(short = 'c', long, value_name = "N", value_parser = units::count::<NonZeroU32>, default_value = "50", help_heading = "Load")]
     pub connections: NonZeroU32,
     /// Send exactly N requests
-    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", help_heading = "Load")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = units::count::<NonZeroU64>, conflicts_with = "duration", help_heading = "Load")]
     pub requests: Option<NonZeroU64>,
     /// Send requests for this long [default: 10s]
     #[arg(short = 'd', long, value_name = "TIME", value_parser = units::positive_duration, help_heading = "Load")]
@@ -135,7 +140,7 @@ pub struct Args {
     pub unix: Option<PathBuf>,
 
     /// Threads that send [default: half of the CPUs, or one for each of --cpus]
-    #[arg(short = 't', long, value_name = "N", help_heading = "Generator")]
+    #[arg(short = 't', long, value_name = "N", value_parser = units::count::<NonZeroUsize>, help_heading = "Generator")]
     pub threads: Option<NonZeroUsize>,
     /// CPUs the threads are pinned to: 0, 0,2 or 0-3
     #[arg(long, value_name = "LIST", value_parser = units::cpu_list, help_heading = "Generator")]
@@ -144,6 +149,10 @@ pub struct Args {
     /// Where the result goes.
     #[command(flatten)]
     pub output: Output,
+
+    /// Print this help
+    #[arg(short = 'h', long, action = clap::ArgAction::HelpShort, help_heading = "Output")]
+    help: Option<bool>,
 }
 
 /// Values of `--tls-version`.

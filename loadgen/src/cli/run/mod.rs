@@ -1,16 +1,44 @@
 //! `loadgen run`: one load test of one URL.
 
 mod args;
+mod progress;
+mod request;
+mod spec;
+mod url;
 
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 pub use args::Args;
+
+use super::{EXIT_FAILURES, EXIT_NOTHING_COMPLETED, EXIT_OK, interrupt};
+use crate::engine;
+use crate::report::run::RunReport;
 
 /// Runs the load test and prints its result.
 ///
 /// # Errors
 /// What kept the run from starting, in one line.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let _ = args;
-    anyhow::bail!("run is not there yet")
+    let plan = spec::plan(args)?;
+    let sink = args.output.open()?;
+    let stop = interrupt::install()?;
+    let mut progress = progress::Progress::new(&plan.spec);
+    let started = SystemTime::now();
+    let result = engine::run(&plan.spec, stop, &mut progress);
+    progress.finish();
+    let report = RunReport::new(&plan.spec, &result?, started, plan.seeded);
+    sink.write(&args.output.render(&report)?)?;
+    Ok(ExitCode::from(exit_status(&report)))
+}
+
+/// The exit status that `--help` promises for a result.
+pub(super) fn exit_status(report: &RunReport) -> u8 {
+    if report.requests.completed == 0 {
+        EXIT_NOTHING_COMPLETED
+    } else if report.has_failures() {
+        EXIT_FAILURES
+    } else {
+        EXIT_OK
+    }
 }

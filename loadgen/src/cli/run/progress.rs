@@ -1,0 +1,90 @@
+//! Live progress on a terminal; nothing anywhere else.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::engine::{Live, Observer, RunSpec, Stop};
+use crate::report::units;
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
+
+/// Shows rate, failures and the time left on standard error.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    stop: Stop,
+    warmup: Duration,
+    /// Time and count of the last call in the same phase.
+    last: Option<Live>,
+}
+
+impl Progress {
+    /// The progress of the run `spec`; hidden unless standard error is a terminal that can redraw.
+    pub(super) fn new(spec: &RunSpec) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let target = if std::io::stderr().is_terminal() && !dumb {
+            ProgressDrawTarget::stderr_with_hz(10)
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(STEPS), target);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, stop: spec.stop, warmup: spec.warmup, last: None }
+    }
+
+    /// Removes the bar.
+    pub(super) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    fn rate(&self, live: &Live) -> Option<f64> {
+        let last = self.last.filter(|last| last.warming_up == live.warming_up)?;
+        let seconds = live.elapsed.checked_sub(last.elapsed)?.as_secs_f64();
+        let completed = live.completed.saturating_sub(last.completed);
+        Some(completed as f64 / seconds).filter(|rate| rate.is_finite())
+    }
+
+    /// Share of the window that is done, and the time left.
+    fn done(&self, live: &Live) -> (f64, Option<Duration>) {
+        let elapsed = live.elapsed.saturating_sub(self.warmup);
+        match self.stop {
+            Stop::Duration(all) => {
+                (elapsed.as_secs_f64() / all.as_secs_f64(), Some(all.saturating_sub(elapsed)))
+            }
+            Stop::Requests(all) => {
+                let share = (live.completed + live.failed) as f64 / all.get() as f64;
+                let left = elapsed.as_secs_f64() * (1.0 - share) / share;
+                (share, Duration::try_from_secs_f64(left).ok())
+            }
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn progress(&mut self, live: &Live) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let rate = self.rate(live).map_or_else(|| "-".into(), units::rate);
+        let mut message = format!(
+            "{rate} requests/s, {} failed, {}",
+            units::count(live.failed),
+            units::counted(live.open, "connection")
+        );
+        if live.warming_up {
+            message.push_str(", warming up");
+        } else {
+            let (share, left) = self.done(live);
+            self.bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+            if let Some(left) = left {
+                message.push_str(&format!(", {} s left", left.as_secs_f64().ceil()));
+            }
+        }
+        self.bar.set_message(message);
+        self.last = Some(*live);
+    }
+}

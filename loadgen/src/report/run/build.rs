@@ -1,0 +1,176 @@
+//! From what the engine measured to the report.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hdrhistogram::Histogram;
+
+use super::histogram::{encode, finite, times_us};
+use super::{
+    Bytes, Connects, Failure, Generator, Histograms, Loop, Requests, RunReport, SCHEMA, Samples,
+    Schedule, Timeline, Tls, Warmup, notes,
+};
+use crate::engine::{Pacing, RunResult, RunSpec, TIMELINE_STEP};
+
+impl RunReport {
+    /// The report of a run that began at `started`; `seeded`: the request has random placeholders.
+    pub fn new(spec: &RunSpec, result: &RunResult, started: SystemTime, seeded: bool) -> Self {
+        let tls = spec.target.tls.is_some();
+        let mut report = Self {
+            schema: SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            started_at: rfc3339(started),
+            url: spec.target.url.clone(),
+            method: spec.request.method.clone(),
+            address: result.address.clone(),
+            transport: result.transport.into(),
+            tls: result.tls.as_ref().map(|tls| Tls {
+                version: tls.version.clone(),
+                cipher: tls.cipher.clone(),
+                alpn: tls.alpn.clone(),
+            }),
+            load: match spec.pacing {
+                Pacing::Closed => Loop::Closed,
+                Pacing::Rate { .. } => Loop::Open,
+            },
+            connections: spec.connections.get().into(),
+            threads: spec.threads.get() as u64,
+            cpus: spec.cpus.clone(),
+            keep_alive: spec.keep_alive,
+            seed: seeded.then_some(spec.seed),
+            elapsed_s: result.elapsed.as_secs_f64(),
+            interrupted: result.interrupted,
+            requests: Requests {
+                sent: result.requests.sent,
+                completed: result.requests.completed,
+                failed: result.requests.failed,
+                timed_out: result.requests.timed_out,
+                in_flight_at_end: result.requests.in_flight_at_end,
+            },
+            rate_per_s: per_second(result.requests.completed, result.elapsed.as_secs_f64()),
+            service_time_us: times_us(&result.service_time_ns),
+            response_time_us: result.response_time_ns.as_ref().map(times_us),
+            failed_time_us: times_us(&result.failed_time_ns),
+            connect_time_us: times_us(&result.connect_time_ns),
+            handshake_time_us: tls.then(|| times_us(&result.handshake_time_ns)),
+            status: result.status.clone(),
+            errors: errors(result),
+            bytes: Bytes {
+                sent: result.bytes.sent,
+                received: result.bytes.received,
+                received_body: result.bytes.received_body,
+            },
+            connects: Connects {
+                attempted: result.connections.attempted,
+                established: result.connections.established,
+                failed: result.connections.failed,
+                peak_open: result.connections.peak_open,
+            },
+            warmup: Warmup {
+                elapsed_s: result.warmup.elapsed.as_secs_f64(),
+                sent: result.warmup.sent,
+                completed: result.warmup.completed,
+                failed: result.warmup.failed,
+            },
+            schedule: result.schedule.as_ref().map(|schedule| Schedule {
+                rate_per_s: schedule.rate_per_s,
+                sent_per_s: per_second(result.requests.sent, result.elapsed.as_secs_f64()),
+                due: schedule.due,
+                lag_us: times_us(&schedule.lag_ns),
+            }),
+            samples: spec
+                .sampling
+                .as_ref()
+                .map(|_| Samples { checked: result.samples.checked, wrong: result.samples.wrong }),
+            generator: generator(result),
+            timeline: Timeline {
+                step_s: TIMELINE_STEP.as_secs_f64(),
+                completed: result.timeline.clone(),
+            },
+            histograms: histograms(result, tls),
+            notes: Vec::new(),
+        };
+        report.notes = notes::notes(&report);
+        report
+    }
+}
+
+fn errors(result: &RunResult) -> std::collections::BTreeMap<String, Failure> {
+    let failure = |tally: &crate::engine::ErrorTally| Failure {
+        count: tally.count,
+        example: tally.example.clone(),
+    };
+    result.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), failure(tally))).collect()
+}
+
+fn generator(result: &RunResult) -> Generator {
+    let cost = &result.generator;
+    let cpu = cost.cpu_user + cost.cpu_system;
+    Generator {
+        cpu_user_s: cost.cpu_user.as_secs_f64(),
+        cpu_system_s: cost.cpu_system.as_secs_f64(),
+        cpu_us_per_request: cpu_us_per_request(cpu.as_secs_f64(), result.requests.completed),
+        busy_fraction: finite(cost.busy_fraction).unwrap_or(0.0),
+    }
+}
+
+fn histograms(result: &RunResult, tls: bool) -> Histograms {
+    let encode_some = |histogram: Option<&Histogram<u64>>| histogram.map(encode);
+    Histograms {
+        service_time_ns: encode(&result.service_time_ns),
+        response_time_ns: encode_some(result.response_time_ns.as_ref()),
+        failed_time_ns: encode(&result.failed_time_ns),
+        connect_time_ns: encode(&result.connect_time_ns),
+        handshake_time_ns: encode_some(tls.then_some(&result.handshake_time_ns)),
+        lag_ns: encode_some(result.schedule.as_ref().map(|schedule| &schedule.lag_ns)),
+    }
+}
+
+pub(super) fn per_second(count: u64, elapsed_s: f64) -> Option<f64> {
+    finite(count as f64 / elapsed_s)
+}
+
+pub(super) fn cpu_us_per_request(cpu_s: f64, completed: u64) -> Option<f64> {
+    finite(cpu_s * 1e6 / completed as f64)
+}
+
+/// UTC with whole seconds. The date is Howard Hinnant's `civil_from_days`.
+fn rfc3339(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_as_date_u_prints_them() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_827_696, "2000-02-29T12:34:56Z"),
+            (1_709_251_199, "2024-02-29T23:59:59Z"),
+            (1_767_225_599, "2025-12-31T23:59:59Z"),
+            (4_102_444_800, "2100-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+    }
+
+    #[test]
+    fn a_rate_over_no_time_is_not_a_number_and_not_written() {
+        assert_eq!(per_second(0, 0.0), None);
+        assert_eq!(per_second(5, 0.0), None);
+        assert_eq!(per_second(5, 2.0), Some(2.5));
+        assert_eq!(cpu_us_per_request(1.0, 0), None);
+    }
+}
