@@ -1,7 +1,7 @@
 // Pieces of the contenders on Bun.serve.
 
-import { MAX_BODY } from './embed.mjs';
-import { embed, methodNotAllowed, notFound, pathOf } from './web.mjs';
+import { MALFORMED, MAX_BODY, MISSING, textOf } from './embed.mjs';
+import { message, methodNotAllowed, notFound, pathOf } from './web.mjs';
 
 const { HOST, PORT, TLS_KEY, TLS_CERT } = process.env;
 
@@ -23,6 +23,15 @@ export function only(path, methods) {
 
 // `POST path` that gives the text to embed to `answer(text)`.
 export function embedAt(path, answer) {
-  const POST = embed((request) => request.json(), answer);
+  const POST = async (request) => {
+    let body;
+    try {
+      body = await request.json();
+    } catch {
+      return message(400, MALFORMED);
+    }
+    const text = textOf(body);
+    return text === undefined ? message(400, MISSING) : answer(text);
+  };
   return { ...only(path, { POST }), maxRequestBodySize: MAX_BODY };
 }

@@ -1,7 +1,7 @@
 // Pieces of the contenders on Deno.serve.
 
-import { MAX_BODY, TOO_LARGE } from './embed.mjs';
-import { embed, message, methodNotAllowed, notFound, pathOf } from './web.mjs';
+import { MALFORMED, MAX_BODY, MISSING, TOO_LARGE, textOf } from './embed.mjs';
+import { message, methodNotAllowed, notFound, pathOf } from './web.mjs';
 
 export const listen = () => ({
   hostname: Deno.env.get('HOST'),
@@ -15,17 +15,20 @@ export const listenTls = () => ({
   cert: Deno.readTextFileSync(Deno.env.get('TLS_CERT')),
 });
 
-async function readJson(request) {
-  const text = await request.text();
-  return text.length > MAX_BODY ? message(413, TOO_LARGE) : JSON.parse(text);
-}
-
 // A handler of `POST path` that gives the text to embed to `answer(text)`.
 export function embedAt(path, answer) {
-  const handler = embed(readJson, answer);
-  return (request) => {
+  return async (request) => {
     if (pathOf(request.url) !== path) return notFound();
     if (request.method !== 'POST') return methodNotAllowed('POST');
-    return handler(request);
+    let body;
+    try {
+      const json = await request.text();
+      if (json.length > MAX_BODY) return message(413, TOO_LARGE);
+      body = JSON.parse(json);
+    } catch {
+      return message(400, MALFORMED);
+    }
+    const text = textOf(body);
+    return text === undefined ? message(400, MISSING) : answer(text);
   };
 }

@@ -3,8 +3,6 @@
 import Fastify from 'fastify';
 import { MISSING, textOf } from './embed.mjs';
 
-export { textOf };
-
 // A Fastify that knows only `path`: what matches no route is 404, or 405 where the path is right.
 export function fastify(path, allow, options) {
   const app = Fastify({ logger: false, ...options });

@@ -39,17 +39,16 @@ export function embed(path, answer) {
   return (request, response) => {
     if (!isAt(path, request.url)) return notFound(response);
     if (request.method !== 'POST') return methodNotAllowed(response, 'POST');
-    const chunks = [];
-    let length = 0;
+    let json = '';
+    request.setEncoding('utf8');
     request.on('data', (chunk) => {
-      length += chunk.length;
-      if (length <= MAX_BODY) chunks.push(chunk);
+      if (json.length <= MAX_BODY) json += chunk;
     });
     request.on('end', () => {
-      if (length > MAX_BODY) return message(response, 413, TOO_LARGE);
+      if (json.length > MAX_BODY) return message(response, 413, TOO_LARGE);
       let body;
       try {
-        body = JSON.parse(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+        body = JSON.parse(json);
       } catch {
         return message(response, 400, MALFORMED);
       }
