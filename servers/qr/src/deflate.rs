@@ -32,12 +32,13 @@ impl<'a> FixedBlock<'a> {
     }
 
     /// Writes eight bytes as they are.
+    #[inline]
     pub(crate) fn literals(&mut self, bytes: [u8; 8]) {
-        let (first, last) = bytes.split_at(4);
-        for half in [first, last] {
-            for byte in half {
-                let (code, bits) = LITERALS[usize::from(*byte)];
-                self.push(code.into(), bits);
+        // Six codes are at most 54 bits; with the 7 that a flush may leave, they fit.
+        let (first, last) = bytes.split_at(6);
+        for part in [first, last] {
+            for byte in part {
+                self.push(LITERALS[usize::from(*byte)]);
             }
             self.flush();
         }
@@ -45,8 +46,7 @@ impl<'a> FixedBlock<'a> {
 
     /// Writes one byte as it is.
     pub(crate) fn literal(&mut self, byte: u8) {
-        let (code, bits) = LITERALS[usize::from(byte)];
-        self.push(code.into(), bits);
+        self.push(LITERALS[usize::from(byte)]);
         self.flush();
     }
 
@@ -59,13 +59,12 @@ impl<'a> FixedBlock<'a> {
                 259 | 260 => length - 3,
                 _ => MAX_MATCH,
             };
-            let (code, bits) = LENGTHS[part];
-            self.push(code.into(), bits);
-            match distance {
-                Distance::One => self.push(0, 5),
+            self.push(LENGTHS[part]);
+            self.push(match distance {
+                Distance::One => Code::new(0, 5),
                 // Code 12, sent from its top bit, then 5 extra bits of 0 above its base, 65.
-                Distance::Row => self.push(0b00110, 10),
-            }
+                Distance::Row => Code::new(0b00110, 10),
+            });
             self.flush();
             length -= part;
         }
@@ -73,17 +72,19 @@ impl<'a> FixedBlock<'a> {
 
     /// Ends the block; returns the bytes it takes.
     pub(crate) fn finish(mut self) -> usize {
-        self.push(0, 7);
+        self.push(Code::new(0, 7));
         self.flush();
         self.at + self.count.div_ceil(8) as usize
     }
 
-    fn push(&mut self, code: u64, bits: u8) {
-        self.bits |= code << self.count;
-        self.count += u32::from(bits);
+    #[inline]
+    fn push(&mut self, Code(code): Code) {
+        self.bits |= u64::from(code >> 8) << self.count;
+        self.count += code & 0xFF;
     }
 
-    /// Moves whole bytes to the buffer; between two flushes there is room for 56 bits.
+    /// Moves whole bytes to the buffer; between two flushes there is room for 57 bits.
+    #[inline]
     fn flush(&mut self) {
         if let Some(target) = self.out[self.at..].first_chunk_mut() {
             *target = self.bits.to_le_bytes();
@@ -95,18 +96,25 @@ impl<'a> FixedBlock<'a> {
     }
 }
 
-/// A code as it is pushed, lowest bit first, and its length in bits.
-type Code = (u16, u8);
+/// A code: its length in bits in the lowest byte, above that what is pushed, lowest bit first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Code(u32);
+
+impl Code {
+    const fn new(code: u16, bits: u32) -> Self {
+        Self((code as u32) << 8 | bits)
+    }
+}
 
 /// The fixed codes of the bytes (RFC 1951, 3.2.6).
 static LITERALS: [Code; 256] = {
-    let mut codes = [(0, 0); 256];
+    let mut codes = [Code(0); 256];
     let mut byte = 0;
     while byte < 256 {
         codes[byte] = if byte < 144 {
-            (reverse(0x30 + byte as u16, 8), 8)
+            Code::new(reverse(0x30 + byte as u16, 8), 8)
         } else {
-            (reverse(0x190 + byte as u16 - 144, 9), 9)
+            Code::new(reverse(0x190 + byte as u16 - 144, 9), 9)
         };
         byte += 1;
     }
@@ -115,7 +123,7 @@ static LITERALS: [Code; 256] = {
 
 /// The fixed codes of match lengths, extra bits included (RFC 1951, 3.2.5 and 3.2.6).
 static LENGTHS: [Code; MAX_MATCH + 1] = {
-    let mut codes = [(0, 0); MAX_MATCH + 1];
+    let mut codes = [Code(0); MAX_MATCH + 1];
     let mut length = 3;
     while length <= MAX_MATCH {
         // Symbols 257 to 264 are lengths 3 to 10; from there four symbols share each number of extra bits.
@@ -133,7 +141,7 @@ static LENGTHS: [Code; MAX_MATCH + 1] = {
         } else {
             (reverse(0xC0 + symbol as u16 - 280, 8), 8)
         };
-        codes[length] = (code | (extra as u16) << bits, bits + extra_bits as u8);
+        codes[length] = Code::new(code | (extra as u16) << bits, bits + extra_bits as u32);
         length += 1;
     }
     codes
@@ -156,13 +164,11 @@ impl Adler32 {
         Self { a: 1, b: 0 }
     }
 
-    /// Takes a row of a 0 and then 64 bytes, `count` times, in the time of once. `count` is at most 256.
-    pub(crate) fn rows(&mut self, row: &[u8; 64], count: u32) {
+    /// Takes a row, a 0 and then the bytes of these words (big-endian), `count` times, in the time
+    /// of once. `count` is at most 256.
+    pub(crate) fn rows(&mut self, row: &[u64; 8], count: u32) {
         const LENGTH: u32 = 65;
-        let sum: u32 = row.iter().map(|byte| u32::from(*byte)).sum();
-        // Each byte counts in `b` once for itself and once for every byte after it.
-        let weighted: u32 =
-            row.iter().zip((1..=64).rev()).map(|(byte, w)| u32::from(*byte) * w).sum();
+        let (sum, weighted) = sums(row);
         // `a` grows by `sum` a row; `b` by 65 times the `a` before the row, and by `weighted`.
         let pairs = u64::from(count) * u64::from(count.saturating_sub(1)) / 2;
         let b = u64::from(self.b)
@@ -177,24 +183,50 @@ impl Adler32 {
     }
 }
 
+/// The sum of the 64 bytes, and the sum in which the first counts 64 times and the last once.
+///
+/// Works on four 16-bit fields of a word at a time. A field holds at most 36 x 510.
+fn sums(row: &[u64; 8]) -> (u32, u32) {
+    const FIELDS: u64 = 0x00FF_00FF_00FF_00FF;
+    // Bytes 7, 5, 3, 1 and 6, 4, 2, 0 of the words, and both summed again after each word: so
+    // word 0 counts eight times, the last once.
+    let (mut odd, mut even, mut running) = (0_u64, 0_u64, 0_u64);
+    for word in row {
+        odd += word & FIELDS;
+        even += word >> 8 & FIELDS;
+        running += odd + even;
+    }
+    let total = |fields: u64| {
+        let pairs = (fields & 0x0000_FFFF_0000_FFFF) + (fields >> 16 & 0x0000_FFFF_0000_FFFF);
+        (pairs + (pairs >> 32)) as u32
+    };
+    // The top field of these products is the sum of the fields times their place in the word.
+    let places = (odd.wrapping_mul(0x0007_0005_0003_0001) >> 48)
+        + (even.wrapping_mul(0x0006_0004_0002_0000) >> 48);
+    (total(odd + even), total(running) * 8 - places as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn adler_of_rows_is_that_of_their_bytes() {
-        let row: [u8; 64] = std::array::from_fn(|i| (i * 37 % 256) as u8);
-        let mut fast = Adler32::new();
-        let (mut a, mut b) = (1_u32, 0_u32);
-        for count in [1, 0, 3, 256, 17, 2] {
-            fast.rows(&row, count);
-            for _ in 0..count {
-                for byte in [0].into_iter().chain(row) {
-                    a = (a + u32::from(byte)) % 65_521;
-                    b = (b + a) % 65_521;
+        let mixed = std::array::from_fn(|i| (i as u64 + 3).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        for row in [mixed, [u64::MAX; 8]] {
+            let bytes = row.map(u64::to_be_bytes);
+            let mut fast = Adler32::new();
+            let (mut a, mut b) = (1_u32, 0_u32);
+            for count in [1, 0, 3, 256, 17, 2] {
+                fast.rows(&row, count);
+                for _ in 0..count {
+                    for byte in [0].iter().chain(bytes.as_flattened()) {
+                        a = (a + u32::from(*byte)) % 65_521;
+                        b = (b + a) % 65_521;
+                    }
                 }
+                assert_eq!(fast.value(), b << 16 | a, "after {count} more");
             }
-            assert_eq!(fast.value(), b << 16 | a, "after {count} more");
         }
     }
 
@@ -216,13 +248,12 @@ mod tests {
             (285, 258, 0),
         ];
         for (symbol, length, extra_bits) in table {
-            let (code, bits) = LENGTHS[length];
             let (expected, huffman_bits) = if symbol < 280 {
                 (reverse(symbol - 256, 7), 7)
             } else {
                 (reverse(0xC0 + symbol - 280, 8), 8)
             };
-            assert_eq!((code, bits), (expected, huffman_bits + extra_bits), "length {length}");
+            assert_eq!(LENGTHS[length], Code::new(expected, huffman_bits + extra_bits), "{length}");
         }
     }
 }

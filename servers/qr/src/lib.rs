@@ -5,7 +5,8 @@
 //! difference is versions 6 and 34, which npm draws on 511 x 511: here they have a light row and column more.
 //!
 //! The steps, a module each: `segments` splits the text, `version` finds the size, `symbol` draws the code with `ec`
-//! and what `template` knows of the version, `mask` masks it, `raster` says where its modules fall on the picture,
+//! and what `template` knows of the version, `mask` masks it by the rules of
+//! `penalty`, `raster` says where its modules fall on the picture,
 //! and `png` writes that with `deflate`. Where npm departs from the standard or from other encoders, the module says so.
 //!
 //! Ported from npm `qrcode` (MIT, © 2012 Ryan Day and contributors), checked against it in `tests/golden.rs`.
@@ -17,6 +18,7 @@ mod ec;
 mod encoder;
 mod lines;
 mod mask;
+mod penalty;
 mod png;
 mod raster;
 mod segments;

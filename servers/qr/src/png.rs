@@ -48,7 +48,7 @@ pub(crate) fn write(rows: &Lines, grid: &Grid) -> Vec<u8> {
 /// A band's row is its left quiet zone, the bytes with modules, and its right quiet zone. Only the middle is written:
 /// one match of distance "row" takes the right quiet zone, the rest of the band, and the next band's left quiet zone.
 fn deflate(rows: &Lines, grid: &Grid, out: &mut [u8]) -> (usize, u32) {
-    const LIGHT: [u8; ROW] = [0xFF; ROW];
+    const LIGHT: PixelRow = [u64::MAX; ROW / 8];
     let size = grid.size();
     let top = grid.edge(0);
     let bottom = PICTURE_PIXELS - grid.edge(size);
@@ -69,10 +69,10 @@ fn deflate(rows: &Lines, grid: &Grid, out: &mut [u8]) -> (usize, u32) {
             true => rows.plane(word)[row],
             false => 0,
         });
-        let pixels = bytes_of(&grid.pixels(modules));
+        let pixels = grid.pixels(modules);
         let height = grid.edge(row + 1) - grid.edge(row);
         adler.rows(&pixels, height as u32);
-        write_middle(&mut block, &pixels[left..left + middle]);
+        write_middle(&mut block, &bytes_of(&pixels)[left..left + middle]);
         block.repeat(Distance::Row, right + (height - 1) * FILTERED_ROW + 1 + left);
     }
     // The last match began the first row of the lower quiet zone.

@@ -14,8 +14,10 @@ pub(crate) type PixelRow = [u64; PICTURE_PIXELS / 64];
 
 /// The division of the picture into modules, the same in both directions.
 pub(crate) struct Grid {
-    /// The first pixel of each module, and of the quiet zone after the last.
-    edges: Vec<u16>,
+    /// The first pixel of each module, and of the quiet zone after the last. As long as any byte can
+    /// say, so that looking one up needs no check.
+    edges: [u16; 256],
+    size: u8,
 }
 
 impl Grid {
@@ -34,20 +36,23 @@ impl Grid {
         let first_of = |module| {
             (0..PICTURE_PIXELS).find(|pixel| module_at(*pixel).is_some_and(|m| m >= module))
         };
-        let mut edges: Vec<u16> = (0..size).filter_map(first_of).map(|p| p as u16).collect();
         let end = (0..PICTURE_PIXELS).rfind(|pixel| module_at(*pixel).is_some());
-        edges.extend(end.map(|pixel| pixel as u16 + 1));
-        Self { edges }
+        let all = (0..size).filter_map(first_of).chain(end.map(|pixel| pixel + 1));
+        let mut edges = [0; 256];
+        for (edge, pixel) in edges.iter_mut().zip(all) {
+            *edge = pixel as u16;
+        }
+        Self { edges, size: size as u8 }
     }
 
     /// The first pixel of module `index`; of the quiet zone after the symbol, if `index` is its size.
     pub(crate) fn edge(&self, index: usize) -> usize {
-        usize::from(self.edges[index])
+        usize::from(self.edges[index % 256])
     }
 
     /// The modules on a side.
     pub(crate) fn size(&self) -> usize {
-        self.edges.len() - 1
+        self.size.into()
     }
 
     /// The pixels of a row of modules, given as bits from the least significant.
@@ -60,20 +65,20 @@ impl Grid {
             before = modules >> 63;
             while changes != 0 {
                 let pixel = self.edge(word * 64 + changes.trailing_zeros() as usize);
-                row[pixel / 64] ^= 1 << (63 - pixel % 64);
+                row[pixel / 64 % 8] ^= 1 << (63 - pixel % 64);
                 changes &= changes - 1;
             }
         }
         // … then each pixel is light if an even number of changes is at or before it.
-        let mut dark = 0_u64;
-        for word in &mut row {
-            let mut x = *word;
-            for shift in [1, 2, 4, 8, 16, 32] {
-                x ^= x >> shift;
+        for shift in [1, 2, 4, 8, 16, 32] {
+            for word in &mut row {
+                *word ^= *word >> shift;
             }
-            x ^= dark;
-            dark = (x & 1).wrapping_neg();
-            *word = !x;
+        }
+        let mut light = u64::MAX;
+        for word in &mut row {
+            *word ^= light;
+            light = (*word & 1).wrapping_neg();
         }
         row
     }
@@ -89,7 +94,7 @@ mod tests {
         for version in Version::all() {
             let grid = Grid::new(version.size());
             assert_eq!(grid.size(), version.size());
-            assert!(grid.edges.is_sorted_by(|a, b| a < b), "{version:?}");
+            assert!(grid.edges[..=version.size()].is_sorted_by(|a, b| a < b), "{version:?}");
             let modules = version.size() + 2 * MARGIN_MODULES;
             let quiet = MARGIN_MODULES as f64 * PICTURE_PIXELS as f64 / modules as f64;
             assert!(grid.edge(0) as f64 >= quiet, "{version:?}");
