@@ -1,5 +1,6 @@
-//! Reads texts, a JSON string a line; writes `[version, mask, sha256 of the 512 x 512 pixels]` for each, or `null`
-//! where the text is too long. `tests/golden/differential.mjs` compares that with npm qrcode.
+//! Reads texts, a JSON string a line; writes `[version, mask, sha256 of the 512 x 512 pixels]` for
+//! each, or `null` where the text is too long. `tests/golden/differential.mjs` compares that with
+//! npm qrcode.
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,6 +1,8 @@
-//! Writes a DEFLATE block with the fixed Huffman codes (RFC 1951), and Adler-32 of repeated bytes (RFC 1950).
+//! Writes a DEFLATE block with the fixed Huffman codes (RFC 1951), and Adler-32 of repeated bytes
+//! (RFC 1950).
 //!
-//! A general compressor looks for matches. The picture of a QR code tells where they are, so this only writes them.
+//! A general compressor looks for matches. The picture of a QR code tells where they are, so this
+//! only writes them.
 
 /// The longest match DEFLATE has, in bytes.
 const MAX_MATCH: usize = 258;
@@ -126,7 +128,8 @@ static LENGTHS: [Code; MAX_MATCH + 1] = {
     let mut codes = [Code(0); MAX_MATCH + 1];
     let mut length = 3;
     while length <= MAX_MATCH {
-        // Symbols 257 to 264 are lengths 3 to 10; from there four symbols share each number of extra bits.
+        // Symbols 257 to 264 are lengths 3 to 10; from there four symbols share each number of
+        // extra bits.
         let (symbol, extra_bits, extra) = if length == MAX_MATCH {
             (285, 0, 0)
         } else if length < 11 {

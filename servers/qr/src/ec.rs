@@ -1,19 +1,22 @@
-//! Reed-Solomon error correction: from a symbol's data codewords to all its codewords in the order they are drawn.
+//! Reed-Solomon error correction: from a symbol's data codewords to all its codewords in the order
+//! they are drawn.
 //!
-//! `qrcode::ec` gives the same (tested below) but multiplies byte by byte; here the whole remainder, 32 bytes at most,
-//! moves in four words.
+//! `qrcode::ec` gives the same (tested below) but multiplies byte by byte; here the whole
+//! remainder, 32 bytes at most, moves in four words.
 
 use crate::version::Version;
 
 /// The most error correction codewords a block has at level M.
 const MAX_EC: usize = 30;
 
-/// The remainder of a division: byte `i` of the four words, little-endian, is the coefficient `i` places below the top.
+/// The remainder of a division: byte `i` of the four words, little-endian, is the coefficient `i`
+/// places below the top.
 type Remainder = [u64; 4];
 
 /// The generator polynomial times every value of a low and of a high half byte.
 ///
-/// Multiplication in GF(256) is linear, so the multiple for a byte is the sum of those for its halves.
+/// Multiplication in GF(256) is linear, so the multiple for a byte is the sum of those for its
+/// halves.
 struct Generator {
     low: [Remainder; 16],
     high: [Remainder; 16],
@@ -31,7 +34,8 @@ static GENERATORS: [Generator; MAX_EC + 1] = {
     all
 };
 
-/// Interleaves data and error correction codewords into `out`, which is cleared before (ISO/IEC 18004, 7.5 and 7.6).
+/// Interleaves data and error correction codewords into `out`, which is cleared before (ISO/IEC
+/// 18004, 7.5 and 7.6).
 pub(crate) fn interleave(data: &[u8], version: Version, out: &mut Vec<u8>) {
     let blocks = version.blocks();
     let ec_len = version.ec_per_block();
@@ -78,7 +82,8 @@ fn divide(block: &[u8], generator: &Generator) -> Remainder {
     r
 }
 
-/// The product of `x - 2^i` for `i` below `degree`, in multiples; the leading coefficient, 1, is left out.
+/// The product of `x - 2^i` for `i` below `degree`, in multiples; the leading coefficient, 1, is
+/// left out.
 const fn generator(degree: usize) -> Generator {
     let mut polynomial = [0_u8; MAX_EC + 1];
     polynomial[0] = 1;

@@ -21,8 +21,8 @@ pub struct TooLong;
 
 /// Encodes texts one after another.
 ///
-/// It keeps buffers and what is common to all symbols of a version (made when the version is first met), never
-/// anything of a text.
+/// It keeps buffers and what is common to all symbols of a version (made when the version is first
+/// met), never anything of a text.
 pub struct Encoder {
     segmenter: Segmenter,
     drawer: Drawer,

@@ -2,8 +2,8 @@
 
 /// The lines (rows or columns) of a square of modules; a set bit is a dark module.
 ///
-/// Module `m` of a line is bit `m % 64` of its word in plane `m / 64`. The words of a plane lie side by side, one for
-/// each line, so that a loop over the lines is one over a slice.
+/// Module `m` of a line is bit `m % 64` of its word in plane `m / 64`. The words of a plane lie
+/// side by side, one for each line, so that a loop over the lines is one over a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lines {
     size: usize,

@@ -1,4 +1,5 @@
-//! Chooses the mask npm qrcode chooses, the first of the eight with the lowest penalty, and draws it.
+//! Chooses the mask npm qrcode chooses, the first of the eight with the lowest penalty, and draws
+//! it.
 
 use crate::lines::Lines;
 use crate::penalty::Penalty;
@@ -160,7 +161,8 @@ fn format_bits(mask: Mask, size: usize) -> (Along, Along) {
     (row, column)
 }
 
-/// Level M's format bits by mask: level `00`, mask, ten bits of BCH (15, 5), inverted where 0x5412 says.
+/// Level M's format bits by mask: level `00`, mask, ten bits of BCH (15, 5), inverted where 0x5412
+/// says.
 const FORMAT_M: [u16; 8] = {
     let mut all = [0; 8];
     let mut mask = 0;

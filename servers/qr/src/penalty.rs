@@ -7,8 +7,8 @@
 
 #![expect(
     unsafe_code,
-    reason = "with popcnt and AVX2 a whole picture takes 15 % (version 5) to 25 % (version 40) fewer \
-              instructions, and a processor's features can only be used through unsafe code"
+    reason = "with popcnt and AVX2 a picture takes 15 % (version 5) to 25 % (version 40) fewer \
+              instructions, and only unsafe code may call what is compiled for them"
 )]
 
 use crate::lines::Lines;
@@ -148,7 +148,8 @@ fn word_penalty<const LAST: bool>(these: &[u64], next: &[u64], inside: &Inside) 
         let x10 = shifted::<LAST>(x, y, 10);
 
         // Bit k of `same`: modules k and k + 1 are alike. Four in a row are a run of five, and
-        // count one each; the last of a run counts two more: 3 for five modules, 1 for each further.
+        // count one each; the last of a run counts two more: 3 for five modules, 1 for each
+        // further.
         let same = !(x ^ x1) & inside.pairs;
         let same_next = !(y ^ y >> 1) & inside.next_pairs;
         let run = same

@@ -1,7 +1,9 @@
-//! Writes a symbol as a PNG file: 512 x 512, one bit a pixel, gray (PNG specification, third edition).
+//! Writes a symbol as a PNG file: 512 x 512, one bit a pixel, gray (PNG specification, third
+//! edition).
 //!
-//! Every row of a band of modules is the same, so a band is written as the bytes in which it differs from the band
-//! before and one match that repeats them. The file is not npm's, byte for byte; its pixels are.
+//! Every row of a band of modules is the same, so a band is written as the bytes in which it
+//! differs from the band before and one match that repeats them. The file is not npm's, byte for
+//! byte; its pixels are.
 
 use crate::deflate::{Adler32, Distance, FixedBlock};
 use crate::lines::Lines;
@@ -22,7 +24,8 @@ const ZLIB_HEAD: [u8; 2] = [0x78, 0x01];
 
 /// The file of a symbol's rows.
 pub(crate) fn write(rows: &Lines, grid: &Grid) -> Vec<u8> {
-    // All bytes of a row as literals of 9 bits, and its matches; two rows of quiet zone; the chunks around them.
+    // All bytes of a row as literals of 9 bits, and its matches; two rows of quiet zone; the chunks
+    // around them.
     let bound = (rows.size() + 2) * (FILTERED_ROW * 9 / 8 + 24) + 128;
     let mut file = vec![0; bound];
     file[..HEAD.len()].copy_from_slice(&HEAD);
@@ -45,8 +48,9 @@ pub(crate) fn write(rows: &Lines, grid: &Grid) -> Vec<u8> {
 
 /// Deflates the picture; returns the length of the stream and Adler-32 of the picture.
 ///
-/// A band's row is its left quiet zone, the bytes with modules, and its right quiet zone. Only the middle is written:
-/// one match of distance "row" takes the right quiet zone, the rest of the band, and the next band's left quiet zone.
+/// A band's row is its left quiet zone, the bytes with modules, and its right quiet zone. Only the
+/// middle is written: one match of distance "row" takes the right quiet zone, the rest of the band,
+/// and the next band's left quiet zone.
 fn deflate(rows: &Lines, grid: &Grid, out: &mut [u8]) -> (usize, u32) {
     const LIGHT: PixelRow = [u64::MAX; ROW / 8];
     let size = grid.size();

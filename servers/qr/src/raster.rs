@@ -1,8 +1,10 @@
-//! Where the modules of a symbol fall on the 512 x 512 picture: the geometry of npm qrcode, to the pixel.
+//! Where the modules of a symbol fall on the 512 x 512 picture: the geometry of npm qrcode, to the
+//! pixel.
 //!
-//! npm (`lib/renderer/utils.js`, MIT) scales by 512 / (size + 8), which is seldom whole, in doubles. In two versions, 6
-//! and 34, its rounding makes a picture of 511 x 511. Here the picture is always 512 x 512: those pixels are the same,
-//! and row and column 511 are light. They widen the quiet zone, which is four modules on each side to the pixel.
+//! npm (`lib/renderer/utils.js`, MIT) scales by 512 / (size + 8), which is seldom whole, in
+//! doubles. In two versions, 6 and 34, its rounding makes a picture of 511 x 511. Here the picture
+//! is always 512 x 512: those pixels are the same, and row and column 511 are light. They widen the
+//! quiet zone, which is four modules on each side to the pixel.
 
 use crate::version::MARGIN_MODULES;
 
@@ -14,8 +16,8 @@ pub(crate) type PixelRow = [u64; PICTURE_PIXELS / 64];
 
 /// The division of the picture into modules, the same in both directions.
 pub(crate) struct Grid {
-    /// The first pixel of each module, and of the quiet zone after the last. As long as any byte can
-    /// say, so that looking one up needs no check.
+    /// The first pixel of each module, and of the quiet zone after the last. As long as any byte
+    /// can say, so that looking one up needs no check.
     edges: [u16; 256],
     size: u8,
 }
@@ -45,7 +47,8 @@ impl Grid {
         Self { edges, size: size as u8 }
     }
 
-    /// The first pixel of module `index`; of the quiet zone after the symbol, if `index` is its size.
+    /// The first pixel of module `index`; of the quiet zone after the symbol, if `index` is its
+    /// size.
     pub(crate) fn edge(&self, index: usize) -> usize {
         usize::from(self.edges[index % 256])
     }

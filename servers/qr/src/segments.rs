@@ -1,12 +1,14 @@
-//! Splits a text into the segments npm qrcode chooses: the cheapest path of modes over its runs of one character class.
+//! Splits a text into the segments npm qrcode chooses: the cheapest path of modes over its runs of
+//! one character class.
 //!
-//! A port of `lib/core/segments.js` of npm [`qrcode`] 1.5.4 (MIT, Ryan Day and contributors) and of the order in which
-//! its `dijkstrajs` visits nodes, because that order decides between paths of equal cost.
+//! A port of `lib/core/segments.js` of npm [`qrcode`] 1.5.4 (MIT, Ryan Day and contributors) and of
+//! the order in which its `dijkstrajs` visits nodes, because that order decides between paths of
+//! equal cost.
 //!
-//! npm's graph has a layer per run and a node per mode the run can take. Its edge weights are not quite the true
-//! costs: staying in a mode is weighed by the bits that the run adds to `lastCount` characters, and `lastCount` is 0
-//! or the length of the *same* run, never what was really collected. Every code must come out as npm's does, so the
-//! weights are kept as they are.
+//! npm's graph has a layer per run and a node per mode the run can take. Its edge weights are not
+//! quite the true costs: staying in a mode is weighed by the bits that the run adds to `lastCount`
+//! characters, and `lastCount` is 0 or the length of the *same* run, never what was really
+//! collected. Every code must come out as npm's does, so the weights are kept as they are.
 //!
 //! Kanji mode is off, as it is in npm without `toSJISFunc`.
 //!
@@ -77,7 +79,8 @@ impl Segmenter {
     /// The segments of a text, and the smallest version that holds them, or `None` if none does.
     pub(crate) fn segment(&mut self, text: &str) -> Option<(Version, &[Segment])> {
         self.split(text.as_bytes());
-        // npm weighs the paths by the headers of the version that the raw runs would need, not of the final one.
+        // npm weighs the paths by the headers of the version that the raw runs would need, not of
+        // the final one.
         let mut raw = Load::default();
         for run in &self.runs {
             raw.add(run.class, run.length);
@@ -101,7 +104,8 @@ impl Segmenter {
         }
     }
 
-    /// Walks the path back from the mode of the last run; neighbours of one mode become one segment.
+    /// Walks the path back from the mode of the last run; neighbours of one mode become one
+    /// segment.
     fn collect(&mut self, last: Mode, text_len: usize) {
         self.segments.clear();
         let mut mode = last;
@@ -128,9 +132,10 @@ struct Node {
 
 /// Notes the cheapest way to each mode of each run, and returns the mode of the last.
 ///
-/// Dijkstra's algorithm on layers, without its queue: nodes leave the queue by cost, and where costs are equal in the
-/// order they were queued, which is the order their own predecessors left it. So a layer's nodes are kept in the order
-/// they leave, and of equally cheap predecessors the first wins.
+/// Dijkstra's algorithm on layers, without its queue: nodes leave the queue by cost, and where
+/// costs are equal in the order they were queued, which is the order their own predecessors left
+/// it. So a layer's nodes are kept in the order they leave, and of equally cheap predecessors the
+/// first wins.
 fn find_path(runs: &mut [Run], range: Range) -> Mode {
     let mut layer = [Node { mode: Mode::Byte, cost: 0 }; 3];
     let mut len = 0;
@@ -142,7 +147,8 @@ fn find_path(runs: &mut [Run], range: Range) -> Mode {
         let mut found = [(usize::MAX, 0, Mode::Byte); 3];
         for (place, &mode) in choices.iter().enumerate() {
             let switch = mode.payload_bits(run.length) + mode.header_bits(range);
-            // `lastCount`: the first mode finds it at 0; then the switches drawn from there have set it to the length.
+            // `lastCount`: the first mode finds it at 0; then the switches drawn from there have
+            // set it to the length.
             let carried = if place == 0 { 0 } else { run.length };
             let stay = mode.payload_bits(carried + run.length) - mode.payload_bits(carried);
             let (cost, from) = before

@@ -1,4 +1,5 @@
-//! Draws the symbol of a list of segments: codewords into their places, then the mask npm would choose.
+//! Draws the symbol of a list of segments: codewords into their places, then the mask npm would
+//! choose.
 
 use qrcode::EcLevel;
 use qrcode::bits::Bits;
@@ -20,7 +21,8 @@ pub(crate) struct Drawer {
 }
 
 impl Drawer {
-    /// Draws a text whose segments fit the template's version; returns the mask and the finished rows.
+    /// Draws a text whose segments fit the template's version; returns the mask and the finished
+    /// rows.
     pub(crate) fn draw(
         &mut self,
         text: &str,

@@ -1,5 +1,5 @@
-//! What every symbol of a version has in common: its fixed patterns, the places for data, and where modules fall on
-//! the picture.
+//! What every symbol of a version has in common: its fixed patterns, the places for data, and where
+//! modules fall on the picture.
 
 use qrcode::EcLevel;
 use qrcode::canvas::{Canvas, Module};
@@ -9,13 +9,15 @@ use crate::lines::Lines;
 use crate::raster::Grid;
 use crate::version::Version;
 
-/// The most rows of a run: 28 rows of two modules are 56 bits, what an unaligned read of 8 bytes surely has.
+/// The most rows of a run: 28 rows of two modules are 56 bits, what an unaligned read of 8 bytes
+/// surely has.
 const MAX_RUN: usize = 28;
 
 /// The fixed part of a version.
 pub(crate) struct Template {
     pub(crate) version: Version,
-    /// Finders, timing, alignment, version bits and the dark module, by column; format bits are light.
+    /// Finders, timing, alignment, version bits and the dark module, by column; format bits are
+    /// light.
     pub(crate) columns: Lines,
     /// The modules that carry data, by row and by column: those that masks change.
     pub(crate) free_rows: Lines,
@@ -70,7 +72,8 @@ impl Template {
     }
 }
 
-/// The zigzag of ISO/IEC 18004, 7.7.3: strips of two columns from the right, up and down in turn, around column 6.
+/// The zigzag of ISO/IEC 18004, 7.7.3: strips of two columns from the right, up and down in turn,
+/// around column 6.
 fn find_runs(free: &Lines) -> Vec<Run> {
     let size = free.size();
     let mut runs: Vec<Run> = Vec::new();

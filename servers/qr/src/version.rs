@@ -1,4 +1,5 @@
-//! The 40 versions (sizes) of a QR code at error correction level M, and the smallest that holds a text.
+//! The 40 versions (sizes) of a QR code at error correction level M, and the smallest that holds a
+//! text.
 //!
 //! Figures: ISO/IEC 18004:2015, tables 1, 3, 7 and 9.
 
@@ -19,7 +20,8 @@ pub(crate) enum Range {
     To40,
 }
 
-/// Per version at level M: data codewords, error correction blocks, error correction codewords of each block.
+/// Per version at level M: data codewords, error correction blocks, error correction codewords of
+/// each block.
 const LEVEL_M: [(u16, u8, u8); 40] = [
     (16, 1, 10),
     (28, 1, 16),
@@ -128,8 +130,8 @@ impl Load {
 
     /// The smallest version that holds it, or `None` if none does.
     ///
-    /// npm compares characters where there is one segment and bits where there are several; both say the same
-    /// (tested below).
+    /// npm compares characters where there is one segment and bits where there are several; both
+    /// say the same (tested below).
     pub(crate) fn smallest_version(&self) -> Option<Version> {
         [(Range::To9, 1, 9), (Range::To26, 10, 26), (Range::To40, 27, 40)].into_iter().find_map(
             |(range, first, last)| {
@@ -161,7 +163,8 @@ mod tests {
         }
     }
 
-    /// npm: `Math.floor((usableBits / 10) * 3)` digits, `Math.floor((usableBits / 11) * 2)` alphanumerics, bytes.
+    /// npm: `Math.floor((usableBits / 10) * 3)` digits, `Math.floor((usableBits / 11) * 2)`
+    /// alphanumerics, bytes.
     #[test]
     fn one_segment_fits_as_many_characters_as_npm_says() {
         for version in Version::all() {
