@@ -98,7 +98,7 @@ fn one_encoder_draws_a_text_the_same_whatever_came_before() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn any_unicode_is_readable(text in "\\PC{1,120}") {
