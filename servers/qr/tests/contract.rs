@@ -1,4 +1,4 @@
-//! The server keeps the contract of the qr scenario.
+//! server-qr keeps the contract of its scenario.
 
 use server_contract::{Program, Traits, qr};
 

@@ -91,7 +91,7 @@ export function textOf (kind, random) { return kinds[kind](random) }
 export function anyText (random) {
   const text = textOf(random.pick(KINDS), random)
   if (random.int(25)) return text
-  return longText(random, 1 + random.int(2200))
+  return longText(random, 1 + random.int(random.pick([2200, 3600])))
 }
 
 /** About `length` bytes of runs of every class. */
