@@ -1,6 +1,6 @@
-//! What a QR code costs, stage by stage: `cargo bench -p server-qr`.
+//! What a QR code costs, and what with its PNG: `cargo bench -p server-qr`.
 //!
-//! With `--only NAME COUNT` it does nothing but one case, for `valgrind --tool=callgrind`.
+//! For instruction counts see `examples/steps.rs`.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -26,19 +26,7 @@ fn text(length: usize, number: usize) -> String {
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut encoder = Encoder::new();
-    if let [only, name, count] = &arguments[..]
-        && only == "--only"
-    {
-        let length = CASES.iter().find(|case| case.0 == name).map_or(65, |case| case.1);
-        let count = count.parse().unwrap_or(1);
-        let texts: Vec<String> = (0..count).map(|number| text(length, number)).collect();
-        for text in &texts {
-            let _ = black_box(encoder.png(black_box(text)));
-        }
-        return;
-    }
     println!("case     version  bytes of PNG   code µs  code and PNG µs");
     for (name, length) in CASES {
         let texts: Vec<String> = (0..1000).map(|number| text(length, number)).collect();
