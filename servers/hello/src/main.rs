@@ -1,5 +1,7 @@
 //! The native reference server of the hello scenario: `GET /` answers `Hello world!`.
 
+use std::future::ready;
+
 use server_kit::{Methods, NoArgs, Request, Response, Scenario, Setup};
 
 struct Hello;
@@ -18,8 +20,8 @@ impl Scenario for Hello {
         (path == "/").then_some(Methods::Get)
     }
 
-    async fn answer(&'static self, _: Request) -> Response {
-        server_kit::text("Hello world!")
+    fn answer(&'static self, _: Request) -> impl Future<Output = Response> {
+        ready(server_kit::text("Hello world!"))
     }
 }
 

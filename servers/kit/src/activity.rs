@@ -60,9 +60,27 @@ impl Activity {
         self.reading.set(Flow::starting(self.clock.now()));
     }
 
-    /// Goes from waiting with buffers to waiting without, or back: one wait, one limit.
+    /// Changes the phase and goes on timing: waiting with buffers or without is one wait.
     pub(crate) fn wait_as(&self, phase: Phase) {
         self.phase.set(phase);
+    }
+
+    /// A request is at the handler.
+    #[inline]
+    pub(crate) fn answering(&self) {
+        self.phase.set(Phase::Answering); // not timed
+    }
+
+    /// The answer is at hyper.
+    #[inline]
+    pub(crate) fn responding(&self) {
+        self.phase.set(Phase::Responding); // timed by its blocked write
+    }
+
+    /// Whether the answers from now on are the last of their connections.
+    #[inline]
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.clock.stopping().is_some()
     }
 
     /// `bytes` came from the client; none is its end.

@@ -25,7 +25,7 @@ use crate::{
     limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES},
     service,
     timeouts::{Phase, Verdict},
-    workers::{Registration, Worker},
+    workers::Registration,
 };
 
 /// Bytes thrown away at once while lingering.
@@ -66,7 +66,6 @@ pub(crate) fn http<S: Scenario>() -> hyper::server::conn::http1::Builder {
 pub(crate) async fn run<S: Scenario>(
     socket: TcpStream,
     context: Context<S>,
-    worker: Rc<Worker>,
     registration: Registration,
 ) {
     let activity = &registration.activity;
@@ -76,13 +75,13 @@ pub(crate) async fn run<S: Scenario>(
     })
     .await;
     match context.tls {
-        None => serve(socket, context, &worker, activity).await,
+        None => serve(socket, context, activity).await,
         Some(acceptor) => {
             let handshake = Box::pin(acceptor.accept(socket));
             // A failed handshake was already told to the client; nobody else needs to know.
             if let Some(Ok(stream)) = unless_aborted(activity, handshake).await {
                 activity.enter(Phase::Resting);
-                serve(stream, context, &worker, activity).await;
+                serve(stream, context, activity).await;
             }
         }
     }
@@ -115,7 +114,6 @@ enum End {
 async fn serve<S: Scenario, T: Transport>(
     mut stream: T,
     context: Context<S>,
-    worker: &Rc<Worker>,
     activity: &Rc<Activity>,
 ) {
     let mut ahead = Bytes::new();
@@ -128,7 +126,7 @@ async fn serve<S: Scenario, T: Transport>(
         }
         activity.wait_as(Phase::Idle);
         let end;
-        (stream, ahead, end) = Box::pin(speak_http(stream, ahead, context, worker, activity)).await;
+        (stream, ahead, end) = Box::pin(speak_http(stream, ahead, context, activity)).await;
         match end {
             End::Idle if ahead.is_empty() => activity.wait_as(Phase::Resting),
             End::Idle => {}
@@ -139,7 +137,7 @@ async fn serve<S: Scenario, T: Transport>(
                 let _ = unless_aborted(activity, answer).await;
                 return Box::pin(linger(stream, activity)).await;
             }
-            End::Answered => return Box::pin(close(stream, &ahead, worker, activity)).await,
+            End::Answered => return Box::pin(close(stream, &ahead, activity)).await,
         }
     }
 }
@@ -170,14 +168,11 @@ async fn speak_http<S: Scenario, T: Transport>(
     stream: T,
     ahead: Bytes,
     context: Context<S>,
-    worker: &Rc<Worker>,
     activity: &Rc<Activity>,
 ) -> (T, Bytes, End) {
     let io = HttpIo::new(stream, ahead, Rc::clone(activity), S::QUICK_ACK);
-    let service = service_fn(|request| {
-        let (worker, activity) = (Rc::clone(worker), Rc::clone(activity));
-        service::answer(context.scenario, worker, activity, request)
-    });
+    let service =
+        service_fn(|request| service::answer(context.scenario, Rc::clone(activity), request));
     let mut connection = context.http.serve_connection(io, service);
     let end = poll_fn(|task| {
         if let Some(end) = activity.take_verdict().and_then(|verdict| end_by(verdict, activity)) {
@@ -222,11 +217,11 @@ fn join(first: Bytes, second: &[u8]) -> Bytes {
 
 /// Closes after the last answer. Bytes the client sent and nobody read would turn the close into
 /// a reset, which can overtake the answer (RFC 9112, 9.6): where there are or may be some, linger.
-async fn close<T: Transport>(mut stream: T, ahead: &Bytes, worker: &Worker, activity: &Activity) {
+async fn close<T: Transport>(mut stream: T, ahead: &Bytes, activity: &Activity) {
     if activity.has_ended() {
         return;
     }
-    let quiet = !activity.has_unread() && ahead.is_empty() && !worker.is_stopping();
+    let quiet = !activity.has_unread() && ahead.is_empty() && !activity.is_stopping();
     if quiet && pending_input(&stream).is_none() {
         activity.enter(Phase::Lingering);
         let goodbye = Box::pin(stream.shutdown());

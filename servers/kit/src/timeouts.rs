@@ -15,16 +15,17 @@ pub(crate) const TICK: Duration = Duration::from_millis(250);
 /// A point in time: ticks since the worker started.
 pub(crate) type Tick = u32;
 
-/// The clock of a worker.
+/// The clock of a worker, and when it was told to stop.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
     now: Cell<Tick>,
+    stopping: Cell<Option<Tick>>,
 }
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), now: Cell::new(0) }
+        Self { started: Instant::now(), now: Cell::new(0), stopping: Cell::new(None) }
     }
 
     /// The current tick, as of the last sweep.
@@ -37,6 +38,18 @@ impl Clock {
     pub(crate) fn advance(&self) {
         let ticks = self.started.elapsed().as_millis() / TICK.as_millis();
         self.now.set(Tick::try_from(ticks).unwrap_or(Tick::MAX));
+    }
+
+    /// When the stop signal came, if it did.
+    #[inline]
+    pub(crate) fn stopping(&self) -> Option<Tick> {
+        self.stopping.get()
+    }
+
+    /// The stop signal has come.
+    pub(crate) fn stop(&self) {
+        self.advance();
+        self.stopping.set(Some(self.now()));
     }
 
     #[cfg(test)]

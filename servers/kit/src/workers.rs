@@ -1,7 +1,7 @@
 //! A worker: one thread, one runtime, its connections, its clock.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     os::fd::OwnedFd,
     rc::Rc,
     sync::{
@@ -23,7 +23,7 @@ use crate::{
     Scenario,
     activity::Activity,
     connection::{self, Context},
-    timeouts::{Clock, Phase, TICK, Tick, Timeouts, over},
+    timeouts::{Clock, Phase, TICK, Timeouts, over},
 };
 
 /// Threads of a worker's pool for work that blocks or computes for long.
@@ -98,7 +98,6 @@ pub(crate) struct Worker {
     timeouts: Timeouts,
     connections: RefCell<Slots>,
     open: Arc<AtomicUsize>,
-    stopping: Cell<Option<Tick>>,
     drained: Notify,
 }
 
@@ -123,15 +122,12 @@ impl Worker {
             timeouts,
             connections: RefCell::default(),
             open,
-            stopping: Cell::new(None),
             drained: Notify::new(),
         })
     }
 
-    /// Whether the answers from now on are the last of their connections.
-    #[inline]
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.get().is_some()
+    fn is_stopping(&self) -> bool {
+        self.clock.stopping().is_some()
     }
 
     /// Puts a connection on the list of those being swept.
@@ -165,14 +161,14 @@ impl Worker {
             limits.rest = TICK / 2;
         }
         for activity in slots.used.iter().flatten() {
-            activity.sweep(now, self.stopping.get(), &limits);
+            activity.sweep(now, self.clock.stopping(), &limits);
         }
     }
 
     /// Whether everything that was in flight at the stop has ended, or has had its time.
     fn has_stopped(&self) -> bool {
         let limit = self.timeouts.stop;
-        self.is_empty() || self.stopping.get().is_some_and(|at| over(at, self.clock.now(), limit))
+        self.is_empty() || self.clock.stopping().is_some_and(|at| over(at, self.clock.now(), limit))
     }
 }
 
@@ -218,8 +214,7 @@ pub(crate) async fn work<S: Scenario>(mut inbox: Inbox, context: Context<S>, tim
             Message::Stop => break,
         }
     }
-    worker.clock.advance();
-    worker.stopping.set(Some(worker.clock.now()));
+    worker.clock.stop();
     while !worker.has_stopped() {
         worker.drained.notified().await;
     }
@@ -229,8 +224,7 @@ fn serve<S: Scenario>(worker: &Rc<Worker>, context: Context<S>, socket: OwnedFd)
     let registration = worker.register(if S::TLS { Phase::Handshake } else { Phase::Resting });
     match TcpStream::from_std(socket.into()) {
         Ok(stream) => {
-            let worker = Rc::clone(worker);
-            tokio::task::spawn_local(connection::run(stream, context, worker, registration));
+            tokio::task::spawn_local(connection::run(stream, context, registration));
         }
         Err(error) => eprintln!("cannot watch a connection: {error}"),
     }
