@@ -77,6 +77,12 @@ impl Activity {
         self.phase.set(Phase::Responding); // timed by its blocked write
     }
 
+    /// Whether the worker has so many connections that idle ones must not keep buffers.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.clock.is_crowded()
+    }
+
     /// Whether the answers from now on are the last of their connections.
     #[inline]
     pub(crate) fn is_stopping(&self) -> bool {

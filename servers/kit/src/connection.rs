@@ -76,14 +76,22 @@ pub(crate) async fn run<S: Scenario>(
     .await;
     match context.tls {
         None => serve(socket, context, activity).await,
-        Some(acceptor) => {
-            let handshake = Box::pin(acceptor.accept(socket));
-            // A failed handshake was already told to the client; nobody else needs to know.
-            if let Some(Ok(stream)) = unless_aborted(activity, handshake).await {
-                activity.enter(Phase::Resting);
-                serve(stream, context, activity).await;
-            }
-        }
+        // Boxed, so that a plain connection does not have the size of a TLS one.
+        Some(acceptor) => Box::pin(serve_tls(socket, acceptor, context, activity)).await,
+    }
+}
+
+async fn serve_tls<S: Scenario>(
+    socket: TcpStream,
+    acceptor: &TlsAcceptor,
+    context: Context<S>,
+    activity: &Rc<Activity>,
+) {
+    let handshake = Box::pin(acceptor.accept(socket));
+    // A failed handshake was already told to the client; nobody else needs to know.
+    if let Some(Ok(stream)) = unless_aborted(activity, handshake).await {
+        activity.enter(Phase::Resting);
+        serve(stream, context, activity).await;
     }
 }
 
@@ -178,7 +186,11 @@ async fn speak_http<S: Scenario, T: Transport>(
         if let Some(end) = activity.take_verdict().and_then(|verdict| end_by(verdict, activity)) {
             return Poll::Ready(end);
         }
-        let result = ready!(Pin::new(&mut connection).poll(task));
+        let Poll::Ready(result) = Pin::new(&mut connection).poll(task) else {
+            // In a crowd, few connections are busy at a time: only those have buffers.
+            let rest = activity.is_crowded() && activity.phase() == Phase::Idle;
+            return if rest { Poll::Ready(End::Idle) } else { Poll::Pending };
+        };
         Poll::Ready(match result {
             Ok(()) => End::Answered,
             // hyper has answered 400, 414 or 431; what follows in the stream stays unread.

@@ -15,17 +15,23 @@ pub(crate) const TICK: Duration = Duration::from_millis(250);
 /// A point in time: ticks since the worker started.
 pub(crate) type Tick = u32;
 
-/// The clock of a worker, and when it was told to stop.
+/// The clock of a worker, and what else all its connections look at.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
     now: Cell<Tick>,
     stopping: Cell<Option<Tick>>,
+    crowded: Cell<bool>,
 }
 
 impl Clock {
     pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), now: Cell::new(0), stopping: Cell::new(None) }
+        Self {
+            started: Instant::now(),
+            now: Cell::new(0),
+            stopping: Cell::new(None),
+            crowded: Cell::new(false),
+        }
     }
 
     /// The current tick, as of the last sweep.
@@ -38,6 +44,16 @@ impl Clock {
     pub(crate) fn advance(&self) {
         let ticks = self.started.elapsed().as_millis() / TICK.as_millis();
         self.now.set(Tick::try_from(ticks).unwrap_or(Tick::MAX));
+    }
+
+    /// Whether there are more connections than should keep their buffers while idle.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.crowded.get()
+    }
+
+    pub(crate) fn set_crowded(&self, crowded: bool) {
+        self.crowded.set(crowded);
     }
 
     /// When the stop signal came, if it did.

@@ -29,7 +29,8 @@ use crate::{
 /// Threads of a worker's pool for work that blocks or computes for long.
 const BLOCKING_THREADS: usize = 2;
 
-/// From so many connections on, a worker takes their buffers back at once when they fall idle.
+/// From so many connections on, those of a worker give their buffers back after each answer and
+/// not only after a while: what few requests need in memory must not depend on who is connected.
 const CROWD: usize = 1000;
 
 /// Runs `work` on the small pool of the current worker, so that other connections stay served.
@@ -108,6 +109,12 @@ struct Slots {
     free: Vec<usize>,
 }
 
+impl Slots {
+    fn count(&self) -> usize {
+        self.used.len() - self.free.len()
+    }
+}
+
 /// A connection's place in its worker's list, given back when dropped.
 pub(crate) struct Registration {
     worker: Rc<Worker>,
@@ -142,12 +149,12 @@ impl Worker {
             slots.used.push(entry);
             slots.used.len() - 1
         };
+        self.clock.set_crowded(slots.count() >= CROWD);
         Registration { worker: Rc::clone(self), slot, activity }
     }
 
     fn is_empty(&self) -> bool {
-        let slots = self.connections.borrow();
-        slots.used.len() == slots.free.len()
+        self.connections.borrow().count() == 0
     }
 
     /// Moves the clock on and wakes the connections that are over a limit.
@@ -155,13 +162,8 @@ impl Worker {
         self.clock.advance();
         let now = self.clock.now();
         let slots = self.connections.borrow();
-        let crowded = slots.used.len() - slots.free.len() >= CROWD;
-        let mut limits = self.timeouts.clone();
-        if crowded {
-            limits.rest = TICK / 2;
-        }
         for activity in slots.used.iter().flatten() {
-            activity.sweep(now, self.clock.stopping(), &limits);
+            activity.sweep(now, self.clock.stopping(), &self.timeouts);
         }
     }
 
@@ -177,6 +179,7 @@ impl Drop for Registration {
         let mut slots = self.worker.connections.borrow_mut();
         slots.used[self.slot] = None;
         slots.free.push(self.slot);
+        self.worker.clock.set_crowded(slots.count() >= CROWD);
         drop(slots);
         self.worker.open.fetch_sub(1, Ordering::Relaxed);
         if self.worker.is_stopping() {
