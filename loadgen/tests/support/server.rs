@@ -280,7 +280,6 @@ fn serve(conn: &mut dyn Conn, seen: &Seen, answer: &Answer<'_>) -> Next {
             return next;
         }
     }
-    Next::Close
 }
 
 /// Reads one request; `None` when the connection ends before its last byte.
