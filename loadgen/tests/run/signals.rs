@@ -103,3 +103,23 @@ fn lg36_json_is_alone_on_standard_output() {
     assert_eq!(outcome.stderr, "", "no progress outside a terminal");
     assert!(outcome.stdout.starts_with('{') && outcome.stdout.ends_with("}\n"));
 }
+
+#[test]
+fn lg36_progress_is_shown_on_a_terminal_that_can_redraw() {
+    // `script` of util-linux gives the program a terminal; a machine may lack it.
+    if Command::new("script").arg("--version").output().is_err() {
+        return;
+    }
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let binary = env!("CARGO_BIN_EXE_loadgen");
+    let run = format!("{binary} run -d 1500ms -c 2 {}", server.url("/"));
+    for (term, redraws) in [("xterm", true), ("dumb", false)] {
+        let mut command = Command::new("script");
+        command.args(["-qec", &run, "/dev/null"]).env("TERM", term);
+        let outcome = start(&mut command, b"").wait();
+        assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+        assert_eq!(outcome.stdout.contains("s left"), redraws, "{term}: {outcome:#?}");
+        assert_eq!(outcome.stdout.contains('\x1b'), redraws, "{term}: {outcome:#?}");
+        assert!(outcome.stdout.contains("closed loop, 2 connections"), "{term}: {outcome:#?}");
+    }
+}
