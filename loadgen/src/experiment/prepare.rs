@@ -141,7 +141,7 @@ pub fn runtimes(folder: &Path, wanted: &[String], install: bool) -> Runtimes {
     let complete = || folder.join("node_modules/.package-lock.json").is_file();
     let mut reason = None;
     if !complete() && install {
-        reason = npm_ci(folder).err();
+        reason = npm_ci(folder, complete).err();
     }
     let binaries: BTreeMap<String, PathBuf> = wanted
         .iter()
@@ -162,10 +162,14 @@ pub fn runtimes(folder: &Path, wanted: &[String], install: bool) -> Runtimes {
     Runtimes { binaries, missing }
 }
 
-fn npm_ci(folder: &Path) -> Result<(), String> {
+fn npm_ci(folder: &Path, complete: impl Fn() -> bool) -> Result<(), String> {
     let lock = std::fs::File::create(folder.join(".install.lock"))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     lock.lock().map_err(|error| format!("cannot lock {}: {error}", folder.display()))?;
+    // Whoever had the lock may have installed; npm would first remove what is in use now.
+    if complete() {
+        return Ok(());
+    }
     let output = Command::new("npm")
         .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"])
         .current_dir(folder)
