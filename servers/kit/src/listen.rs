@@ -143,3 +143,42 @@ pub(crate) fn accept_waiting(listener: &TcpListener, dispatch: &mut Dispatch) ->
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workers::Inbox;
+
+    fn workers(count: usize) -> (Dispatch, Vec<Inbox>) {
+        let (handles, inboxes) = (0..count).map(|_| Handle::new()).unzip();
+        (Dispatch::new(handles), inboxes)
+    }
+
+    fn give(dispatch: &mut Dispatch, count: usize) {
+        for _ in 0..count {
+            dispatch.give(std::fs::File::open("/dev/null").unwrap().into());
+        }
+    }
+
+    fn open(dispatch: &Dispatch) -> Vec<usize> {
+        dispatch.workers.iter().map(Handle::open).collect()
+    }
+
+    #[test]
+    fn connections_are_spread_evenly() {
+        let (mut dispatch, _inboxes) = workers(4);
+        give(&mut dispatch, 3);
+        assert_eq!(open(&dispatch), [1, 1, 1, 0]);
+        give(&mut dispatch, 15);
+        assert_eq!(open(&dispatch), [5, 5, 4, 4]);
+    }
+
+    #[test]
+    fn the_one_with_the_fewest_is_next() {
+        let (mut dispatch, inboxes) = workers(2);
+        give(&mut dispatch, 6);
+        inboxes[1].closed(2);
+        give(&mut dispatch, 2);
+        assert_eq!(open(&dispatch), [3, 3]);
+    }
+}

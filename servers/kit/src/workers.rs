@@ -93,6 +93,14 @@ pub(crate) struct Inbox {
     open: Arc<AtomicUsize>,
 }
 
+#[cfg(test)]
+impl Inbox {
+    /// Counts connections as closed.
+    pub(crate) fn closed(&self, count: usize) {
+        self.open.fetch_sub(count, Ordering::Relaxed);
+    }
+}
+
 /// What the tasks of one worker share.
 pub(crate) struct Worker {
     clock: Rc<Clock>,
