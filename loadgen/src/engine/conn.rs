@@ -95,6 +95,8 @@ pub(crate) struct Conn {
     pub(crate) requests: u64,
     /// When connect or handshake began.
     pub(crate) connect_began: Nanos,
+    /// Since when a unix listener's queue has been full; 0 when it is not.
+    queued_since: Nanos,
     /// Wait before the next connect after a failed one.
     pub(crate) backoff: Nanos,
     /// Index of the address being tried, and how many were tried in this attempt.
@@ -125,6 +127,7 @@ impl Conn {
             generation: 0,
             requests: 0,
             connect_began: 0,
+            queued_since: 0,
             backoff: 0,
             address: 0,
             tried: 0,
@@ -151,9 +154,24 @@ impl Conn {
         self.generation.wrapping_add(1)
     }
 
+    /// How long the queue of a unix listener has been full, which it is now.
+    pub(crate) fn queued(&mut self, now: Nanos) -> Nanos {
+        if self.queued_since == 0 {
+            self.queued_since = now.max(1);
+        }
+        now.saturating_sub(self.queued_since)
+    }
+
     /// The socket, while there is one.
     pub(crate) fn socket(&self) -> Option<&OwnedFd> {
         self.socket.as_ref()
+    }
+
+    /// Connected, and the handshake, if there is one, is finished.
+    pub(crate) fn opened(&mut self) {
+        self.link = Link::Open;
+        self.backoff = 0;
+        self.queued_since = 0;
     }
 
     /// Begins the TLS handshake.

@@ -8,6 +8,8 @@ mod conn;
 mod control;
 mod coordinator;
 mod failure;
+#[doc(hidden)]
+pub mod hot;
 mod limits;
 mod pacer;
 mod recorder;

@@ -3,6 +3,8 @@
 
 mod chunked;
 mod head;
+#[cfg(test)]
+mod tests;
 
 use chunked::Chunked;
 pub(crate) use head::snippet;
