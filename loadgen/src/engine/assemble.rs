@@ -120,6 +120,7 @@ fn take_in(result: &mut RunResult, recorder: Recorder) {
     result.connections.attempted += recorder.connections.attempted;
     result.connections.established += recorder.connections.established;
     result.connections.failed += recorder.connections.failed;
+    result.connections.resumed += recorder.connections.resumed;
     result.connections.peak_open += recorder.connections.peak_open;
     merge(&mut result.service_time_ns, &recorder.service_time);
     merge(&mut result.failed_time_ns, &recorder.failed_time);

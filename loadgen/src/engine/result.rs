@@ -90,6 +90,8 @@ pub struct ConnectionCounts {
     pub established: u64,
     /// Connects or handshakes that failed; each also counts in `errors`.
     pub failed: u64,
+    /// Of the established ones over TLS, those that resumed an earlier session.
+    pub resumed: u64,
     /// Most connections open at one time.
     pub peak_open: u64,
 }

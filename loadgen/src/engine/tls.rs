@@ -253,6 +253,11 @@ impl TlsSession {
         }
     }
 
+    /// Whether the handshake resumed an earlier session.
+    pub(crate) fn resumed(&self) -> bool {
+        self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+
     /// What was negotiated.
     pub(crate) fn info(&self) -> TlsInfo {
         let version = match self.connection.protocol_version() {

@@ -159,6 +159,7 @@ impl Worker<'_> {
         if let Some(tls) = conn.tls() {
             let took = now.saturating_sub(conn.connect_began);
             self.recorder.handshake_time.saturating_record(took);
+            self.recorder.connections.resumed += u64::from(tls.resumed());
             if self.tls_info.is_none() {
                 self.tls_info = Some(tls.info());
             }

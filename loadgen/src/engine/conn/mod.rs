@@ -1,15 +1,16 @@
 //! One connection: its socket, its TLS session, the request being written and the response being
 //! read.
 
+mod write;
+
 use std::os::fd::OwnedFd;
 
-use super::clock::Nanos;
-use super::failure::Failure;
-use super::request::RequestPlan;
-use super::response::{AtEnd, ParseError, Progress, ResponseParser, snippet};
-use super::socket;
-use super::tap::Tap;
-use super::tls::{MAX_PLAINTEXT, TlsSession};
+use crate::engine::clock::Nanos;
+use crate::engine::failure::Failure;
+use crate::engine::response::{AtEnd, ParseError, Progress, ResponseParser, snippet};
+use crate::engine::socket;
+use crate::engine::tap::Tap;
+use crate::engine::tls::TlsSession;
 
 /// Full buffers read in one go before the other connections have their turn.
 const READS_PER_TURN: u32 = 8;
@@ -225,96 +226,6 @@ impl Conn {
         if let Some(tap) = &mut self.response.tap {
             tap.start();
         }
-    }
-
-    /// Whether part of a request, or of a TLS record, waits for the kernel.
-    #[inline]
-    pub(crate) fn wants_write(&self) -> bool {
-        !self.write_done || self.tls.as_ref().is_some_and(|tls| !tls.pending().is_empty())
-    }
-
-    /// Writes what the kernel takes now and adds it to `sent`; `expanded` is the request just
-    /// expanded, empty when a write is resumed.
-    #[inline]
-    pub(crate) fn write(
-        &mut self,
-        plan: &RequestPlan,
-        expanded: &[u8],
-        sent: &mut u64,
-    ) -> Result<(), Failure> {
-        let unsent = std::mem::take(&mut self.unsent);
-        let bytes = if unsent.is_empty() { expanded } else { &unsent };
-        let result = match self.tls {
-            None => self.write_plain(plan, bytes, sent),
-            Some(_) => self.write_records(plan, bytes, sent),
-        };
-        if !self.write_done {
-            self.unsent = if unsent.is_empty() { expanded.to_vec() } else { unsent };
-        }
-        result
-    }
-
-    #[inline]
-    fn write_plain(
-        &mut self,
-        plan: &RequestPlan,
-        expanded: &[u8],
-        sent: &mut u64,
-    ) -> Result<(), Failure> {
-        let Some(socket) = &self.socket else { return Ok(()) };
-        while !self.write_done {
-            let bytes = plan.unwritten(expanded, self.written);
-            if bytes.is_empty() {
-                self.write_done = true;
-                break;
-            }
-            let more = plan.has_tail() && self.written < plan.prefix(expanded).len() as u64;
-            match socket::write(socket, bytes, more).map_err(Failure::from_io)? {
-                None => break,
-                Some(written) => {
-                    self.written += written as u64;
-                    *sent += written as u64;
-                    if written == bytes.len() && !plan.has_tail() {
-                        self.write_done = true;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn write_records(
-        &mut self,
-        plan: &RequestPlan,
-        expanded: &[u8],
-        sent: &mut u64,
-    ) -> Result<(), Failure> {
-        while self.flush_records()? && !self.write_done {
-            let bytes = plan.unwritten(expanded, self.written);
-            if bytes.is_empty() {
-                self.write_done = true;
-                break;
-            }
-            let piece = &bytes[..bytes.len().min(MAX_PLAINTEXT)];
-            if let Some(tls) = &mut self.tls {
-                tls.encrypt(piece)?;
-            }
-            self.written += piece.len() as u64;
-            *sent += piece.len() as u64;
-        }
-        Ok(())
-    }
-
-    /// Sends queued records; false while the kernel does not take all of them.
-    fn flush_records(&mut self) -> Result<bool, Failure> {
-        let (Some(tls), Some(socket)) = (&mut self.tls, &self.socket) else { return Ok(true) };
-        while !tls.pending().is_empty() {
-            match socket::write(socket, tls.pending(), false).map_err(Failure::from_io)? {
-                None => return Ok(false),
-                Some(written) => tls.sent(written),
-            }
-        }
-        Ok(true)
     }
 
     /// Reads what is there, at least until the kernel has no more for now; `ending` when the event
