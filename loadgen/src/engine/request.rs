@@ -256,3 +256,148 @@ fn header_has_token(request: &RequestSpec, name: &str, token: &[u8]) -> bool {
 fn push_hex(value: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(format!("{value:x}\r\n").as_bytes());
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::spec::{Addresses, Expectations, Pacing, Stop, Target};
+
+    fn spec(headers: Vec<(&str, &str)>, body: Body) -> RunSpec {
+        let headers = headers
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), Template::parse(value).unwrap()))
+            .collect();
+        RunSpec {
+            target: Target {
+                url: "http://h:8000/p".into(),
+                authority: "h:8000".into(),
+                addresses: Addresses::Tcp(Vec::new()),
+                tls: None,
+            },
+            request: RequestSpec {
+                method: "POST".into(),
+                path: Template::parse("/p?{seq}").unwrap(),
+                headers,
+                body,
+            },
+            connections: NonZeroU32::MIN,
+            threads: NonZeroUsize::MIN,
+            pacing: Pacing::Closed,
+            stop: Stop::Requests(NonZeroU64::MIN),
+            warmup: Duration::ZERO,
+            ramp: Duration::ZERO,
+            timeout: Duration::ZERO,
+            connect_timeout: Duration::ZERO,
+            drain: Duration::ZERO,
+            keep_alive: true,
+            expect: Expectations::default(),
+            sampling: None,
+            cpus: Vec::new(),
+            seed: 1,
+        }
+    }
+
+    /// Whole requests, written in steps of at most `step` bytes.
+    fn written(plan: &RequestPlan, values: &mut Values, step: usize) -> Vec<u8> {
+        let (mut expanded, mut all) = (Vec::new(), Vec::new());
+        plan.expand(values, &mut expanded);
+        loop {
+            let bytes = plan.unwritten(&expanded, all.len() as u64);
+            if bytes.is_empty() {
+                return all;
+            }
+            all.extend_from_slice(&bytes[..bytes.len().min(step)]);
+        }
+    }
+
+    fn text(plan: &RequestPlan, values: &mut Values) -> String {
+        String::from_utf8(written(plan, values, usize::MAX)).unwrap()
+    }
+
+    #[test]
+    fn a_request_that_never_changes_is_made_once() {
+        let mut spec = spec(vec![("A", "b"), ("Empty", "")], Body::None);
+        spec.request.path = Template::literal("/");
+        let plan = RequestPlan::new(&spec);
+        assert!(!plan.is_expanded());
+        let expected = "POST / HTTP/1.1\r\nHost: h:8000\r\nA: b\r\nEmpty: \r\n\r\n";
+        assert_eq!(text(&plan, &mut Values::new(1, 0, 1)), expected);
+        spec.keep_alive = false;
+        spec.request.headers = vec![("host".into(), Template::literal("other"))];
+        let expected = "POST / HTTP/1.1\r\nhost: other\r\nConnection: close\r\n\r\n";
+        let plan = RequestPlan::new(&spec);
+        assert_eq!(text(&plan, &mut Values::new(1, 0, 1)), expected);
+        assert!(plan.asks_close());
+    }
+
+    #[test]
+    fn the_length_follows_the_expansion() {
+        let body = Template::parse("{\"n\":{seq},\"é\":1}").unwrap();
+        let plan = RequestPlan::new(&spec(vec![], Body::Template(body, Framing::ContentLength)));
+        let mut values = Values::new(1, 0, 1);
+        for n in 0..12 {
+            let body = format!("{{\"n\":{n},\"é\":1}}");
+            let expected = format!(
+                "POST /p?{n} HTTP/1.1\r\nHost: h:8000\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            assert_eq!(text(&plan, &mut values), expected);
+        }
+    }
+
+    #[test]
+    fn small_bodies_are_framed_as_asked() {
+        let body: Arc<[u8]> = b"a\0b"[..].into();
+        let plan =
+            RequestPlan::new(&spec(vec![], Body::Fixed(body.clone(), Framing::ContentLength)));
+        let request = text(&plan, &mut Values::new(1, 0, 1));
+        assert!(request.ends_with("Content-Length: 3\r\n\r\na\0b"), "{request}");
+        let plan = RequestPlan::new(&spec(vec![], Body::Fixed(body, Framing::Chunked)));
+        let request = text(&plan, &mut Values::new(1, 0, 1));
+        assert!(request.ends_with("chunked\r\n\r\n3\r\na\0b\r\n0\r\n\r\n"), "{request}");
+        let empty = Body::Fixed(Arc::default(), Framing::Chunked);
+        let request = text(&RequestPlan::new(&spec(vec![], empty)), &mut Values::new(1, 0, 1));
+        assert!(request.ends_with("chunked\r\n\r\n0\r\n\r\n"), "{request}");
+    }
+
+    #[test]
+    fn large_bodies_are_whole_wherever_a_write_ends() {
+        for length in [INLINE_BODY + 1, 2 * CHUNK - 1, 2 * CHUNK, 2 * CHUNK + 1, 300_000] {
+            let data: Arc<[u8]> = (0..length).map(|at| at as u8).collect::<Vec<_>>().into();
+            let sized = Body::Fixed(data.clone(), Framing::ContentLength);
+            let plan = RequestPlan::new(&spec(vec![], sized));
+            for step in [usize::MAX, 1000, 65_543] {
+                let all = written(&plan, &mut Values::new(1, 0, 1), step);
+                assert!(all.ends_with(&data));
+                let head = String::from_utf8_lossy(&all[..all.len() - length]).into_owned();
+                assert!(head.ends_with(&format!("Content-Length: {length}\r\n\r\n")), "{head}");
+            }
+            let plan = RequestPlan::new(&spec(vec![], Body::Fixed(data.clone(), Framing::Chunked)));
+            for step in [usize::MAX, 1000, 65_543] {
+                let all = written(&plan, &mut Values::new(1, 0, 1), step);
+                assert_eq!(dechunked(&all), data.as_ref(), "{length} in steps of {step}");
+            }
+        }
+    }
+
+    fn dechunked(request: &[u8]) -> Vec<u8> {
+        let line_end = |bytes: &[u8]| bytes.windows(2).position(|pair| pair == b"\r\n").unwrap();
+        let head = request.windows(4).position(|end| end == b"\r\n\r\n").unwrap();
+        let (mut rest, mut data) = (&request[head + 4..], Vec::new());
+        loop {
+            let end = line_end(rest);
+            let size = usize::from_str_radix(str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+            rest = &rest[end + 2..];
+            data.extend_from_slice(&rest[..size]);
+            assert_eq!(&rest[size..size + 2], b"\r\n");
+            rest = &rest[size + 2..];
+            if size == 0 {
+                assert!(rest.is_empty());
+                return data;
+            }
+        }
+    }
+}
