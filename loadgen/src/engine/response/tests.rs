@@ -323,11 +323,22 @@ proptest! {
             (Ok(Some((head, _))), theirs) => {
                 prop_assert!(false, "{:?} against {:?}", head, theirs);
             }
-            (Err(ParseError::ContentLength(_) | ParseError::ContentLengths(..) | ParseError::SwitchingProtocols | ParseError::Folded(_)), _)
-            | (Err(_), Err(_)) | (Ok(None), Ok(httparse::Status::Partial) | Err(_)) => {}
-            // Earlier than httparse about what can never become a response.
-            (Err(_), Ok(httparse::Status::Partial)) => {}
-            (Err(ParseError::StatusLine(_)), Ok(_)) => prop_assert!(bytes.starts_with(b"\r\n") || bytes.starts_with(b"\n") || response.code < Some(100)),
+            // Framing at fault, which httparse does not judge, or both refuse, or both want more, or
+            // this one is earlier about what can never become a response.
+            (
+                Err(
+                    ParseError::ContentLength(_)
+                    | ParseError::ContentLengths(..)
+                    | ParseError::SwitchingProtocols
+                    | ParseError::Folded(_),
+                ),
+                _,
+            )
+            | (Err(_) | Ok(None), Err(_) | Ok(httparse::Status::Partial)) => {}
+            (Err(ParseError::StatusLine(_)), Ok(_)) => {
+                let blank_first = bytes.starts_with(b"\r\n") || bytes.starts_with(b"\n");
+                prop_assert!(blank_first || response.code < Some(100));
+            }
             (ours, theirs) => prop_assert!(false, "{:?} against {:?}", ours, theirs),
         }
     }
