@@ -7,6 +7,8 @@ mod folder;
 mod range;
 mod target;
 
+use std::future::ready;
+
 use http::Method;
 use server_kit::{Methods, NoArgs, Request, Response, Scenario, Setup};
 
@@ -34,7 +36,13 @@ impl Scenario for Png {
         target::file_name(path).is_ok_and(|name| self.folder.file(&name).is_ok())
     }
 
-    async fn answer(&'static self, request: Request) -> Response {
+    fn answer(&'static self, request: Request) -> impl Future<Output = Response> {
+        ready(self.respond(&request))
+    }
+}
+
+impl Png {
+    fn respond(&self, request: &Request) -> Response {
         let opened = target::file_name(request.uri().path())
             .and_then(|name| Ok((self.folder.file(&name)?, name)));
         match opened {

@@ -16,7 +16,7 @@ struct Upload {
 
 impl Scenario for Upload {
     const NAME: &str = "server-upload";
-    const TRY: &str = "curl {url}/ -T FILE -X POST; curl {url}/stats";
+    const TRY: &str = "curl --data-binary @FILE {url}/";
     // Deno's fetch writes head and body apart and waits for our acknowledgement in between.
     const QUICK_ACK: bool = true;
     type Args = NoArgs;
