@@ -28,8 +28,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.files.iter().map(|path| read(path)).collect::<anyhow::Result<Vec<RunReport>>>()?;
     let sink = args.output.open()?;
     let sum = run::merge(&reports)?;
-    sink.write(&args.output.render(&sum)?)?;
-    Ok(ExitCode::from(super::run::exit_status(&sum)))
+    args.output.finish(sink, &sum)
 }
 
 fn read(path: &Path) -> anyhow::Result<RunReport> {

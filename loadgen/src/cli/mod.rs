@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 
 /// All measured requests completed and were right.
 pub const EXIT_OK: u8 = 0;
-/// The run was measured, and some requests failed.
+/// The run was measured, and some requests failed or the result could not be written.
 pub const EXIT_FAILURES: u8 = 1;
 /// Nothing was sent: bad arguments, an unreadable file, an unknown host, a limit of this machine.
 pub const EXIT_USAGE: u8 = 2;

@@ -3,9 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::{EXIT_FAILURES, EXIT_NOTHING_COMPLETED, EXIT_OK};
 use crate::report::run::{self, RunReport};
 
 /// Options that say where the result goes.
@@ -43,11 +45,26 @@ pub enum Sink {
 }
 
 impl Output {
+    /// Renders and writes a result, and gives the exit status that `--help` promises for it.
+    ///
+    /// # Errors
+    /// As [`RunReport::json`].
+    pub fn finish(&self, sink: Sink, report: &RunReport) -> anyhow::Result<ExitCode> {
+        let status = match sink.write(&self.render(report)?) {
+            Ok(()) => exit_status(report),
+            Err(error) => {
+                eprintln!("error: {error:#}");
+                EXIT_FAILURES
+            }
+        };
+        Ok(ExitCode::from(status))
+    }
+
     /// The result in the form asked for.
     ///
     /// # Errors
     /// As [`RunReport::json`].
-    pub fn render(&self, report: &RunReport) -> anyhow::Result<String> {
+    fn render(&self, report: &RunReport) -> anyhow::Result<String> {
         Ok(match self.format {
             Format::Text => run::text(report),
             Format::Json => report.json()?,
@@ -73,26 +90,44 @@ impl Output {
 }
 
 impl Sink {
-    /// Writes the whole result. A reader that went away (`| head -1`) is not an error.
+    /// Writes the whole result; one that a file does not take goes to standard output, so that it
+    /// is not lost. A reader that went away (`| head -1`) is not an error.
     ///
     /// # Errors
-    /// The bytes could not be written.
+    /// The bytes could not be written where they were wanted.
     pub fn write(self, text: &str) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => {
-                let mut out = io::stdout().lock();
-                match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-                    Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-                    other => other.context("cannot write to standard output"),
-                }
-            }
-            Self::File(mut file, path) => {
-                if file.metadata().is_ok_and(|meta| meta.is_file()) {
-                    file.set_len(0).with_context(|| format!("cannot empty {}", path.display()))?;
-                }
-                file.write_all(text.as_bytes())
-                    .with_context(|| format!("cannot write to {}", path.display()))
-            }
+            Self::Stdout => write_stdout(text).context("cannot write to standard output"),
+            Self::File(file, path) => write_file(file, text).or_else(|error| {
+                write_stdout(text)?;
+                Err(error).with_context(|| format!("cannot write to {}", path.display()))
+            }),
         }
+    }
+}
+
+fn write_stdout(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+fn write_file(mut file: File, text: &str) -> io::Result<()> {
+    // A device or a pipe has no length to set.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    file.write_all(text.as_bytes())
+}
+
+fn exit_status(report: &RunReport) -> u8 {
+    if report.requests.completed == 0 {
+        EXIT_NOTHING_COMPLETED
+    } else if report.has_failures() {
+        EXIT_FAILURES
+    } else {
+        EXIT_OK
     }
 }

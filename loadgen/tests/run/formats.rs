@@ -151,6 +151,17 @@ fn a_file_is_replaced_when_there_is_a_result_and_not_before() {
 }
 
 #[test]
+fn a_result_that_cannot_be_written_is_not_lost() {
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let url = server.url("/");
+    let args = ["run", "-n", "30", "--format", "json", "-o", "/dev/full", &url];
+    let outcome = loadgen_raw(&args);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?}");
+    assert!(outcome.stderr.starts_with("error: cannot write to /dev/full"), "{outcome:#?}");
+    assert_eq!(outcome.count("requests.completed"), 30, "it is on standard output instead");
+}
+
+#[test]
 fn a_result_says_what_the_generator_spent() {
     let server = Server::canned(ok("ok"), Next::Keep);
     let outcome = loadgen(&["-n", "3000", "-c", "4", &server.url("/")]);

@@ -31,7 +31,7 @@ nothing else. A request is never repeated silently: what failed is counted.
 
 Exit status:
   0    all requests completed and were right
-  1    some requests or connects failed
+  1    some requests or connects failed, or the result could not be written
   2    nothing was sent: bad arguments, unreadable file, unknown host, limit of this machine
   3    no request completed
   130  ended at once by a second Ctrl-C; the first ends the run and reports what was measured

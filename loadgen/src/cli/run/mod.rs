@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 pub use args::Args;
 
-use super::{EXIT_FAILURES, EXIT_NOTHING_COMPLETED, EXIT_OK, interrupt};
+use super::interrupt;
 use crate::engine;
 use crate::report::run::RunReport;
 
@@ -28,17 +28,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let result = engine::run(&plan.spec, stop, &mut progress);
     progress.finish();
     let report = RunReport::new(&plan.spec, &result?, started, plan.seeded);
-    sink.write(&args.output.render(&report)?)?;
-    Ok(ExitCode::from(exit_status(&report)))
-}
-
-/// The exit status that `--help` promises for a result.
-pub(super) fn exit_status(report: &RunReport) -> u8 {
-    if report.requests.completed == 0 {
-        EXIT_NOTHING_COMPLETED
-    } else if report.has_failures() {
-        EXIT_FAILURES
-    } else {
-        EXIT_OK
-    }
+    args.output.finish(sink, &report)
 }

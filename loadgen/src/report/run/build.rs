@@ -9,7 +9,7 @@ use super::{
     Bytes, Connects, Failure, Generator, Histograms, Loop, Requests, RunReport, SCHEMA, Samples,
     Schedule, Timeline, Tls, Warmup, notes,
 };
-use crate::engine::{Pacing, RunResult, RunSpec, TIMELINE_STEP};
+use crate::engine::{Pacing, RunResult, RunSpec, Stop, TIMELINE_STEP};
 
 impl RunReport {
     /// The report of a run that began at `started`; `seeded`: the request has random placeholders.
@@ -33,7 +33,7 @@ impl RunReport {
                 Pacing::Rate { .. } => Loop::Open,
             },
             connections: spec.connections.get().into(),
-            threads: spec.threads.get() as u64,
+            threads: threads(spec),
             cpus: spec.cpus.clone(),
             keep_alive: spec.keep_alive,
             seed: seeded.then_some(spec.seed),
@@ -63,6 +63,7 @@ impl RunReport {
                 attempted: result.connections.attempted,
                 established: result.connections.established,
                 failed: result.connections.failed,
+                resumed: result.connections.resumed,
                 peak_open: result.connections.peak_open,
             },
             warmup: Warmup {
@@ -91,6 +92,15 @@ impl RunReport {
         };
         report.notes = notes::notes(&report);
         report
+    }
+}
+
+/// No more threads send than there are requests.
+fn threads(spec: &RunSpec) -> u64 {
+    let threads = spec.threads.get() as u64;
+    match spec.stop {
+        Stop::Requests(requests) if spec.warmup.is_zero() => threads.min(requests.get()),
+        _ => threads,
     }
 }
 

@@ -91,6 +91,7 @@ fn add_counts(sum: &mut RunReport, report: &RunReport) {
     sum.connects.attempted += report.connects.attempted;
     sum.connects.established += report.connects.established;
     sum.connects.failed += report.connects.failed;
+    sum.connects.resumed += report.connects.resumed;
     sum.connects.peak_open += report.connects.peak_open;
     sum.warmup.elapsed_s = sum.warmup.elapsed_s.max(report.warmup.elapsed_s);
     sum.warmup.sent += report.warmup.sent;

@@ -178,6 +178,8 @@ pub struct Connects {
     pub established: u64,
     /// Failed; each also counts in `errors`.
     pub failed: u64,
+    /// Of the established ones, those that resumed an earlier TLS session.
+    pub resumed: u64,
     /// Most open at one time.
     pub peak_open: u64,
 }
