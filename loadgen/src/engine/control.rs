@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::StopFlag;
 use super::clock::{NEVER, Nanos};
-use super::recorder::Counts;
 
 /// Told by a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +64,7 @@ pub(crate) struct Slot {
     failed: AtomicU64,
     open: AtomicU64,
     established: AtomicU64,
+    service_time_ns: AtomicU64,
 }
 
 /// A reading of a [`Slot`].
@@ -74,14 +74,17 @@ pub(crate) struct Reading {
     pub(crate) failed: u64,
     pub(crate) open: u64,
     pub(crate) established: u64,
+    /// Sum over the completed requests of the measured window.
+    pub(crate) service_time_ns: u64,
 }
 
 impl Slot {
-    pub(crate) fn publish(&self, counts: &Counts, open: u64, established: u64) {
-        self.completed.store(counts.completed, Ordering::Relaxed);
-        self.failed.store(counts.failed + counts.timed_out, Ordering::Relaxed);
-        self.open.store(open, Ordering::Relaxed);
-        self.established.store(established, Ordering::Relaxed);
+    pub(crate) fn publish(&self, reading: &Reading) {
+        self.completed.store(reading.completed, Ordering::Relaxed);
+        self.failed.store(reading.failed, Ordering::Relaxed);
+        self.open.store(reading.open, Ordering::Relaxed);
+        self.established.store(reading.established, Ordering::Relaxed);
+        self.service_time_ns.store(reading.service_time_ns, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> Reading {
@@ -90,6 +93,7 @@ impl Slot {
             failed: self.failed.load(Ordering::Relaxed),
             open: self.open.load(Ordering::Relaxed),
             established: self.established.load(Ordering::Relaxed),
+            service_time_ns: self.service_time_ns.load(Ordering::Relaxed),
         }
     }
 }

@@ -230,6 +230,11 @@ impl Course<'_> {
                 completed: reading.completed,
                 failed: reading.failed,
                 open: reading.open,
+                service_time_mean: reading
+                    .service_time_ns
+                    .checked_div(reading.completed)
+                    .filter(|_| !warming_up)
+                    .map(Duration::from_nanos),
             });
         }
         waited
@@ -241,6 +246,7 @@ impl Course<'_> {
             failed: sum.failed + slot.failed,
             open: sum.open + slot.open,
             established: sum.established + slot.established,
+            service_time_ns: sum.service_time_ns + slot.service_time_ns,
         })
     }
 }

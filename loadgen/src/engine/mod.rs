@@ -57,6 +57,8 @@ pub struct Live {
     pub failed: u64,
     /// Connections open now.
     pub open: u64,
+    /// Mean service time of the measured window so far.
+    pub service_time_mean: Option<Duration>,
 }
 
 /// Tells a run to end early; shared with signal handlers.

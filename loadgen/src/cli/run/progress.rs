@@ -70,8 +70,10 @@ impl Observer for Progress {
             return;
         }
         let rate = self.rate(live).map_or_else(|| "-".into(), units::rate);
+        let mean = live.service_time_mean.map(|mean| mean.as_secs_f64() * 1e6);
         let mut message = format!(
-            "{rate} requests/s, {} failed, {}",
+            "{rate} requests/s, mean {}, {} failed, {}",
+            units::time_us_or_dash(mean),
             units::count(live.failed),
             units::counted(live.open, "connection")
         );

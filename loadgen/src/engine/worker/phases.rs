@@ -2,7 +2,7 @@
 
 use super::{GIVE_UP, INTERRUPTED_DRAIN, Phase, Worker};
 use crate::engine::clock::{NEVER, Nanos, nanos};
-use crate::engine::control::Message;
+use crate::engine::control::{Message, Reading};
 use crate::engine::limits::CpuTime;
 use crate::engine::result::ByteCounts;
 use crate::engine::spec::Stop;
@@ -166,7 +166,13 @@ impl Worker<'_> {
             Phase::Setup | Phase::Warmup => self.recorder.warmup,
             Phase::Measured | Phase::Draining | Phase::Done => self.recorder.window,
         };
-        let established = self.recorder.connections.established;
-        self.parts.slot.publish(&counts, self.open, established);
+        let service_time = &self.recorder.service_time;
+        self.parts.slot.publish(&Reading {
+            completed: counts.completed,
+            failed: counts.failed + counts.timed_out,
+            open: self.open,
+            established: self.recorder.connections.established,
+            service_time_ns: (service_time.mean() * service_time.len() as f64) as u64,
+        });
     }
 }
