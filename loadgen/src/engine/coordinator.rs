@@ -70,10 +70,14 @@ pub(crate) fn run(
             .enumerate()
             .map(|(index, worker)| {
                 let cpu = spec.cpus.get(index % spec.cpus.len().max(1)).copied();
+                let control = &control;
                 scope.spawn(move || {
+                    let mut watch = Watch { control, ended_well: false };
                     cpu.map_or(Ok(()), limits::pin_to)?;
                     limits::sharpen_timers();
-                    worker.run()
+                    let result = worker.run()?;
+                    watch.ended_well = true;
+                    Ok(result)
                 })
             })
             .collect();
@@ -117,6 +121,20 @@ fn join(
 
 fn join_checker(handle: ScopedJoinHandle<'_, Verdicts>) -> Result<Verdicts, EngineError> {
     handle.join().map_err(|_| EngineError::Input("the content check of a sample panicked".into()))
+}
+
+/// Ends the whole run when its worker ends by an error or a panic, so that nobody waits for it.
+struct Watch<'a> {
+    control: &'a Control<'a>,
+    ended_well: bool,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if !self.ended_well {
+            self.control.abort();
+        }
+    }
 }
 
 /// The coordinator's view of a run in progress.
@@ -222,6 +240,9 @@ impl Course<'_> {
             Err(RecvTimeoutError::Timeout) => Waited::Time,
             Err(RecvTimeoutError::Disconnected) => Waited::WorkersGone,
         };
+        if self.control.aborted() {
+            return Waited::WorkersGone;
+        }
         if waited == Waited::Time {
             let reading = self.reading();
             self.observer.progress(&Live {
