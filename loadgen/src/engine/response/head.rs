@@ -45,64 +45,112 @@ struct Fields {
 
 /// Parses one head at the start of `input`; `None` while its blank line is missing.
 ///
-/// Lines end with CRLF or a single LF (RFC 9112 section 2.2).
+/// Lines end with CRLF or a single LF (RFC 9112 section 2.2). Every byte is looked at once.
 pub(crate) fn parse(input: &[u8], answers_head: bool) -> Result<Option<(Head, usize)>, ParseError> {
-    let Some(first_end) = memchr(b'\n', input) else { return Ok(None) };
-    let status_line = trim_cr(&input[..first_end]);
-    let (status, http_1_0) = status_line_parts(status_line)?;
-    let mut crs = first_end - status_line.len();
+    let Some((status, http_1_0)) = status_line(input)? else { return Ok(None) };
+    let Some(mut at) = line_end(input, STATUS_END)? else { return Ok(None) };
     let mut fields = Fields::default();
-    let mut at = first_end + 1;
     let mut count = 0;
     let mut after_framing = false;
     loop {
-        let Some(length) = memchr(b'\n', &input[at..]) else { return Ok(None) };
-        let line = trim_cr(&input[at..at + length]);
-        crs += length - line.len();
-        at += length + 1;
-        if line.is_empty() {
-            break;
+        let start = at;
+        while at < input.len() && TOKEN[input[at] as usize] {
+            at += 1;
+        }
+        let Some(&byte) = input.get(at) else { return Ok(None) };
+        let is_field = byte == b':' && at > start;
+        if !is_field {
+            match byte {
+                b'\r' | b'\n' if at == start => {
+                    let Some(end) = line_end(input, at)? else { return Ok(None) };
+                    return Ok(Some((decide(status, http_1_0, &fields, answers_head)?, end)));
+                }
+                // A folded value (RFC 9112 section 5.2) is harmless unless it changes the framing.
+                b' ' | b'\t' if at == start && count > 0 && !after_framing => {}
+                b' ' | b'\t' if at == start && count > 0 => {
+                    return Err(ParseError::Folded(line_snippet(&input[start..])));
+                }
+                _ => return Err(ParseError::HeaderLine(line_snippet(&input[start..]))),
+            }
         }
         count += 1;
         if count > MAX_HEADERS {
             return Err(ParseError::TooManyHeaders);
         }
-        after_framing = header_line(line, after_framing, &mut fields)?;
+        let value = at + 1;
+        let Some(end) = line_end(input, value)? else { return Ok(None) };
+        after_framing = is_field && field(&input[start..at], &input[value..end], &mut fields)?;
+        at = end;
     }
-    check_bytes(&input[..at], crs)?;
-    Ok(Some((decide(status, http_1_0, &fields, answers_head)?, at)))
 }
 
-fn trim_cr(line: &[u8]) -> &[u8] {
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
+/// Where the reason phrase may begin.
+const STATUS_END: usize = 12;
 
 /// `HTTP/1.x SP 3DIGIT [SP reason]`; the reason phrase and its space may be missing.
-fn status_line_parts(line: &[u8]) -> Result<(u16, bool), ParseError> {
-    let bad = || ParseError::StatusLine(snippet(line));
-    let rest = line.strip_prefix(b"HTTP/1.").ok_or_else(bad)?;
-    let (&[minor, b' ', a, b, c], reason) = rest.split_first_chunk::<5>().ok_or_else(bad)? else {
+fn status_line(input: &[u8]) -> Result<Option<(u16, bool)>, ParseError> {
+    let bad = || ParseError::StatusLine(line_snippet(input));
+    let Some((start, rest)) = input.split_first_chunk::<STATUS_END>() else {
+        return if memchr(b'\n', input).is_some() { Err(bad()) } else { Ok(None) };
+    };
+    let [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor, b' ', a, b, c] = *start else {
         return Err(bad());
     };
     let digits = [minor, a, b, c].iter().all(u8::is_ascii_digit);
-    if !digits || a == b'0' || reason.first().is_some_and(|&byte| byte != b' ') {
+    let ends = matches!(rest.first(), None | Some(b' ' | b'\r' | b'\n'));
+    if !digits || a == b'0' || !ends {
         return Err(bad());
     }
     let digit = |byte: u8| u16::from(byte - b'0');
-    Ok((digit(a) * 100 + digit(b) * 10 + digit(c), minor == b'0'))
+    Ok(Some((digit(a) * 100 + digit(b) * 10 + digit(c), minor == b'0')))
 }
 
-/// Takes in one header line; returns whether it was a framing header, which must not be folded.
-fn header_line(line: &[u8], after_framing: bool, fields: &mut Fields) -> Result<bool, ParseError> {
-    if line[0] == b' ' || line[0] == b'\t' {
-        // A folded value (RFC 9112 section 5.2) is harmless unless it changes the framing.
-        return if after_framing { Err(ParseError::Folded(snippet(line))) } else { Ok(false) };
+/// Where the line that goes on at `at` ends, its line end included; `None` while that is missing.
+///
+/// Control characters but tab, and a CR that is not before its LF, are errors (RFC 9110
+/// section 5.5).
+#[inline]
+fn line_end(input: &[u8], at: usize) -> Result<Option<usize>, ParseError> {
+    let at = control_from(input, at);
+    match (input.get(at), input.get(at + 1)) {
+        (Some(b'\n'), _) => Ok(Some(at + 1)),
+        (Some(b'\r'), Some(b'\n')) => Ok(Some(at + 2)),
+        (None, _) | (Some(b'\r'), None) => Ok(None),
+        _ => Err(ParseError::ControlCharacter),
     }
-    let colon = memchr(b':', line).ok_or_else(|| ParseError::HeaderLine(snippet(line)))?;
-    let (name, value) = (&line[..colon], &line[colon + 1..]);
-    if name.is_empty() || !name.iter().all(|&byte| TOKEN[byte as usize]) {
-        return Err(ParseError::HeaderLine(snippet(line)));
+}
+
+/// The first control character but tab from `at` on, or the end: eight bytes at a time.
+#[inline]
+fn control_from(input: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    while let Some(word) = input.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*word);
+        // The classic test for a byte below n, exact up to the first one that is.
+        let below_space = word.wrapping_sub(ONES * 0x20) & !word;
+        let other = word ^ (ONES * 0x7f);
+        let delete = other.wrapping_sub(ONES) & !other;
+        let found = (below_space | delete) & HIGH;
+        if found == 0 {
+            at += 8;
+            continue;
+        }
+        at += found.trailing_zeros() as usize / 8;
+        if input[at] != b'\t' {
+            return at;
+        }
+        at += 1;
     }
+    while input.get(at).is_some_and(|&byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f)) {
+        at += 1;
+    }
+    at
+}
+
+/// Takes in one header field; returns whether it frames the body, and so must not be folded.
+#[inline]
+fn field(name: &[u8], value: &[u8], fields: &mut Fields) -> Result<bool, ParseError> {
     match name.len() {
         10 if name.eq_ignore_ascii_case(b"connection") => connection(value, fields),
         14 if name.eq_ignore_ascii_case(b"content-length") => content_length(value, fields)?,
@@ -179,27 +227,17 @@ fn decide(
     Ok(Head { status, framing, keep_alive })
 }
 
-/// No control characters but tab, and no CR that is not before its LF (RFC 9110 section 5.5).
-fn check_bytes(head: &[u8], crs: usize) -> Result<(), ParseError> {
-    let mut control = false;
-    let mut seen = 0_usize;
-    for part in head.chunks(128) {
-        let mut part_crs = 0_u8;
-        for &byte in part {
-            part_crs += u8::from(byte == b'\r');
-            control |= (byte < b' ') & (byte != b'\t') & (byte != b'\r') & (byte != b'\n');
-            control |= byte == 0x7f;
-        }
-        seen += usize::from(part_crs);
-    }
-    if control || seen != crs { Err(ParseError::ControlCharacter) } else { Ok(()) }
-}
-
 /// The first bytes of something unexpected, printable.
 pub(crate) fn snippet(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(64)];
     let dots = if bytes.len() > shown.len() { "…" } else { "" };
     format!("\"{}{dots}\"", shown.escape_ascii())
+}
+
+/// The first line of `bytes`, printable.
+fn line_snippet(bytes: &[u8]) -> String {
+    let line = &bytes[..memchr(b'\n', bytes).unwrap_or(bytes.len())];
+    snippet(line.strip_suffix(b"\r").unwrap_or(line))
 }
 
 /// `tchar` of RFC 9110 section 5.6.2.
