@@ -15,6 +15,7 @@ build() {
 start() {
     local name=$1 line
     shift
+    : >"$scratch/$name.out"
     HOST=127.0.0.1 PORT=0 "$release/server-$name" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
     pid=$!
     pids+=("$pid")
