@@ -163,6 +163,7 @@ fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::R
     if !wanted.is_empty() && !places.runtimes.join("node_modules").is_dir() {
         eprintln!("Fetching {} (npm ci --ignore-scripts in runtimes/) …", wanted.join(", "));
     }
+    prepare::upload_files(places, selection.scenarios())?;
     let found = prepare::runtimes(&places.runtimes, &wanted, true);
     places.runtime_binaries = found.binaries;
     selection.keep_startable(places);

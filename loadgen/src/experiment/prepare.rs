@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::contender::Places;
-use crate::scenario::Contender;
+use crate::scenario::{Contender, RequestBody, Scenario};
 
 /// Placeholder of a contender's command that needs the reference server of its scenario.
 const SERVER_BINARY: &str = "{server-bin}";
@@ -24,15 +24,14 @@ pub enum PrepareError {
     Data(std::io::Error),
 }
 
-/// Makes certificate and data files, where they are missing, and says where everything is.
+/// Makes the certificate where it is missing, and says where everything is.
 ///
 /// # Errors
-/// A folder cannot be written.
+/// The folder of the certificate cannot be written.
 pub fn places(workers: usize) -> Result<Places, PrepareError> {
     let workspace = server_kit::workspace_root();
     let certificate = server_kit::certificate::ensure(&server_kit::certificate::default_dir())?;
     let data = server_kit::data::default_dir();
-    server_kit::data::ensure_upload_files(&data).map_err(PrepareError::Data)?;
     Ok(Places {
         runtimes: workspace.join("runtimes"),
         cache: workspace.join("target/loadgen-cache"),
@@ -43,6 +42,20 @@ pub fn places(workers: usize) -> Result<Places, PrepareError> {
         workspace,
         ..Places::default()
     })
+}
+
+/// Makes the upload files where they are missing, if one of `scenarios` sends them.
+///
+/// # Errors
+/// The data folder cannot be written.
+pub fn upload_files<'a>(
+    places: &Places,
+    mut scenarios: impl Iterator<Item = &'a Scenario>,
+) -> Result<(), PrepareError> {
+    if scenarios.any(|scenario| matches!(scenario.body, Some(RequestBody::UploadFile(_)))) {
+        server_kit::data::ensure_upload_files(&places.data).map_err(PrepareError::Data)?;
+    }
+    Ok(())
 }
 
 /// Whether a contender needs a server built, and in which scenarios.

@@ -59,6 +59,13 @@ impl Selection {
         })
     }
 
+    /// Scenarios that are measured.
+    pub(super) fn scenarios(&self) -> impl Iterator<Item = &Scenario> {
+        let measured =
+            |scenario: &&Scenario| self.cells.iter().any(|cell| cell.scenario == scenario.name);
+        self.suite.scenarios.iter().filter(measured)
+    }
+
     fn has(&self, scenario: &str, contender: &str) -> bool {
         self.cells.iter().any(|cell| cell.scenario == scenario && cell.contender == contender)
     }

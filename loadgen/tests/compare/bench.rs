@@ -1,0 +1,139 @@
+//! Runs `loadgen compare` with a suite of its own and reads what came out.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The scenario most tests use.
+pub(crate) const HELLO: &str = "[[scenario]]\nname = \"hello\"\n\
+    answer = { media_type = \"text/plain\", content = { text = \"Hello world!\" } }\n\
+    connections = { test = [4] }\n";
+
+const PROFILE: &str = "[profiles.test]\ntrials = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\n\
+    ready_timeout = \"5s\"\n";
+
+/// A `[[contender]]` on the stub. `{notes}` in a value is a file of the bench.
+pub(crate) fn contender(name: &str, scenario: &str, env: &[(&str, &str)]) -> String {
+    let stub = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compare/contender.py");
+    let env: Vec<String> = env.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+    format!(
+        "[[contender]]\nname = {name:?}\nscenarios = [{scenario:?}]\n\
+         command = [{:?}, {stub:?}]\nenv = {{ {} }}\n",
+        python().display().to_string(),
+        env.join(", ")
+    )
+}
+
+/// The Python program itself: a wrapper in front of it would be the process that is measured.
+fn python() -> PathBuf {
+    let output = Command::new("python3")
+        .args(["-c", "import os, sys; print(os.path.realpath(sys.executable))"])
+        .output()
+        .expect("these tests need python3");
+    String::from_utf8(output.stdout).expect("a path").trim().into()
+}
+
+/// A folder with a suite.
+pub(crate) struct Bench {
+    folder: TempDir,
+}
+
+impl Bench {
+    /// A bench with the suite made of `parts`.
+    pub(crate) fn new(parts: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let notes = folder.path().join("notes").display().to_string();
+        let suite = format!("{PROFILE}{}", parts.concat()).replace("{notes}", &notes);
+        std::fs::write(folder.path().join("suite.toml"), suite).expect("the suite is written");
+        Self { folder }
+    }
+
+    /// Where the result goes.
+    pub(crate) fn out(&self) -> PathBuf {
+        self.folder.path().join("out")
+    }
+
+    /// Starts the comparison.
+    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_loadgen"))
+            .args(["compare", "--profile", "test", "--config"])
+            .arg(self.folder.path().join("suite.toml"))
+            .arg("--out")
+            .arg(self.out())
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("loadgen starts")
+    }
+
+    /// Runs the comparison to its end.
+    pub(crate) fn compare(&self, arguments: &[&str]) -> Outcome {
+        self.outcome(self.start(arguments))
+    }
+
+    /// Waits for a comparison that was started.
+    pub(crate) fn outcome(&self, child: Child) -> Outcome {
+        let output = child.wait_with_output().expect("loadgen ends");
+        Outcome {
+            status: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            folder: self.out(),
+        }
+    }
+
+    /// Process ids that contenders noted.
+    pub(crate) fn noted_pids(&self) -> Vec<u32> {
+        let notes = std::fs::read_to_string(self.folder.path().join("notes")).unwrap_or_default();
+        notes.lines().filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect()
+    }
+}
+
+/// What a comparison left behind.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    folder: PathBuf,
+}
+
+impl Outcome {
+    /// `result.json`.
+    pub(crate) fn result(&self) -> Value {
+        let text = std::fs::read(self.folder.join("result.json"));
+        let text = text.unwrap_or_else(|error| panic!("no result.json ({error}): {self:?}"));
+        serde_json::from_slice(&text).expect("result.json is JSON")
+    }
+
+    /// `report.md`.
+    pub(crate) fn report(&self) -> String {
+        std::fs::read_to_string(self.folder.join("report.md")).expect("report.md")
+    }
+
+    /// The cell of a contender.
+    pub(crate) fn cell(&self, contender: &str) -> Value {
+        let result = self.result();
+        let cells = result["cells"].as_array().expect("cells");
+        let cell = cells.iter().find(|cell| cell["contender"] == contender);
+        cell.unwrap_or_else(|| panic!("no cell of {contender}: {self:?}")).clone()
+    }
+
+    /// Why a cell has its verdict.
+    pub(crate) fn reason(&self, contender: &str) -> String {
+        self.cell(contender)["reason"].as_str().expect("a reason").to_owned()
+    }
+}
+
+/// Those of `pids` that still run the stub.
+pub(crate) fn processes_named_in(pids: &[u32]) -> Vec<u32> {
+    let runs = |pid: &&u32| {
+        let line = std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline"));
+        line.is_ok_and(|line| String::from_utf8_lossy(&line).contains("contender.py"))
+    };
+    pids.iter().filter(runs).copied().collect()
+}

@@ -1,0 +1,107 @@
+"""A contender for the tests of the comparison: right, or wrong in one way named by MODE."""
+
+import asyncio
+import os
+import pathlib
+import signal
+import socket
+import sys
+import time
+
+MODE = os.environ.get("MODE", "right")
+HOST = os.environ.get("BIND", os.environ["HOST"])
+PORT = int(os.environ["PORT"])
+# Where the test looks for process ids.
+NOTES = os.environ.get("NOTES")
+ANSWERED = 0
+
+
+def note(line):
+    if NOTES:
+        with open(NOTES, "a") as notes:
+            print(line, file=notes, flush=True)
+
+
+def answer(path, body):
+    """Status, media type and body for one request."""
+    if MODE == "not-found":
+        return 404, "text/plain", b"not found"
+    if MODE == "fails-under-load" and ANSWERED > 20:
+        return 502, "text/plain", b"bad gateway"
+    if MODE == "unavailable-at-first" and ANSWERED < 8:
+        return 503, "text/plain", b"not yet"
+    if MODE == "constant-echo":
+        return 200, "application/json", b'{"urlToEmbed":"https://example.com/"}'
+    if path == "/echo":
+        media_type = "text/plain" if MODE == "text-echo" else "application/json"
+        return 200, media_type, body
+    if path == "/picture":
+        picture = bytearray(pathlib.Path(os.environ["PICTURE"]).read_bytes())
+        if MODE == "wrong-byte":
+            picture[len(picture) // 2] ^= 1
+        return 200, "image/png", bytes(picture)
+    return 200, "text/plain", b"Hello world!"
+
+
+def head(status, media_type, length):
+    lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {length}"]
+    if MODE != "bare":
+        lines += [f"Content-Type: {media_type}", "Date: Mon, 30 Nov 2026 12:00:00 GMT"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def serve(reader, writer):
+    global ANSWERED
+    try:
+        while True:
+            request = await reader.readuntil(b"\r\n\r\n")
+            length = 0
+            for line in request.split(b"\r\n"):
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            body = await reader.readexactly(length)
+            if os.environ.get("DELAY_MS"):
+                await asyncio.sleep(int(os.environ["DELAY_MS"]) / 1000)
+            status, media_type, content = answer(request.split()[1].decode(), body)
+            ANSWERED += 1
+            writer.write(head(status, media_type, len(content)) + content)
+            await writer.drain()
+            if MODE == "closes":
+                break
+            if MODE == "dies-under-load" and ANSWERED > 50:
+                print("out of luck", file=sys.stderr, flush=True)
+                os._exit(3)
+            if MODE == "orphans" and ANSWERED > 50:
+                os.kill(os.getppid(), signal.SIGKILL)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def main():
+    if MODE == "late":
+        await asyncio.sleep(0.4)
+    family = socket.AF_INET6 if ":" in HOST else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    listener.bind((HOST, PORT))
+    listener.listen(1024)
+    server = await asyncio.start_server(serve, sock=listener)
+    async with server:
+        await server.serve_forever()
+
+
+if MODE == "exits":
+    print("no such module: fastest", file=sys.stderr)
+    sys.exit(7)
+if MODE == "orphans" and (worker := os.fork()):
+    # A parent with a worker that serves in a session of its own, as cluster modules have.
+    note(f"worker {worker}")
+    while True:
+        time.sleep(60)
+elif MODE == "orphans":
+    os.setsid()
+note(f"pid {os.getpid()}")
+asyncio.run(main())
