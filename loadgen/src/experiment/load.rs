@@ -111,7 +111,7 @@ fn request(scenario: &Scenario, data_dir: &Path) -> Result<RequestSpec, String> 
 }
 
 fn template(text: &str) -> Result<Template, String> {
-    Ok(Template::literal(text))
+    Template::parse(text).map_err(|error| error.to_string())
 }
 
 /// Status of every answer, and its length where all right answers are equally long.

@@ -57,8 +57,13 @@ impl Bench {
 
     /// Starts the comparison.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        Command::new(env!("CARGO_BIN_EXE_loadgen"))
-            .args(["compare", "--profile", "test", "--config"])
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        command.arg("compare");
+        if !arguments.contains(&"--profile") {
+            command.args(["--profile", "test"]);
+        }
+        command
+            .arg("--config")
             .arg(self.folder.path().join("suite.toml"))
             .arg("--out")
             .arg(self.out())

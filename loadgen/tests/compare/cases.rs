@@ -136,19 +136,27 @@ fn a_contender_that_dies_is_reported_with_what_it_said() {
 #[test]
 fn the_same_contender_twice_has_no_winner() {
     let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("DELAY_MS", "5")])]);
-    let outcome = bench.compare(&["--aa", "--trials", "5", "-c", "4"]);
+    let outcome = bench.compare(&["--aa", "--trials", "7", "-c", "4"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     let result = outcome.result();
-    let ranked: Vec<&Value> =
-        result["cells"].as_array().unwrap().iter().filter(|cell| !cell["rank"].is_null()).collect();
-    assert!(ranked.iter().all(|cell| cell["rank"] == 1), "{ranked:?}");
+    let (one, again) = (outcome.cell("one"), outcome.cell("one-again"));
+    assert!(
+        one["rank"].is_null() || again["rank"].is_null() || one["rank"] == again["rank"],
+        "a winner: {one} {again}"
+    );
+    // Whatever else this machine does: intervals overlap, or the medians differ by noise alone.
+    let edge = |cell: &Value, edge: &str| cell["rate_interval"][edge].as_f64().unwrap();
+    let overlap =
+        edge(&one, "low") <= edge(&again, "high") && edge(&again, "low") <= edge(&one, "high");
+    let rate = |cell: &Value| cell["rate_per_s"].as_f64().unwrap();
+    assert!(overlap || (rate(&one) / rate(&again) - 1.0).abs() < 0.02, "{one} {again}");
     let blocks: Vec<&str> = result["manifest"]["order"]
         .as_array()
         .unwrap()
         .iter()
         .map(|trial| trial["contender"].as_str().unwrap())
         .collect();
-    assert_eq!(blocks.len(), 10);
+    assert_eq!(blocks.len(), 14);
     assert!(blocks.chunks(2).all(|block| block[0] != block[1]), "interleaved: {blocks:?}");
 }
 

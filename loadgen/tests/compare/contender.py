@@ -14,6 +14,7 @@ PORT = int(os.environ["PORT"])
 # Where the test looks for process ids.
 NOTES = os.environ.get("NOTES")
 ANSWERED = 0
+PARENT = os.getpid()
 
 
 def note(line):
@@ -71,8 +72,8 @@ async def serve(reader, writer):
             if MODE == "dies-under-load" and ANSWERED > 50:
                 print("out of luck", file=sys.stderr, flush=True)
                 os._exit(3)
-            if MODE == "orphans" and ANSWERED > 50:
-                os.kill(os.getppid(), signal.SIGKILL)
+            if MODE == "orphans" and ANSWERED == 50:
+                os.kill(PARENT, signal.SIGKILL)
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
     finally:

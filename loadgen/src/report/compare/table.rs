@@ -42,9 +42,45 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
         }
         let Some(table) = tables.last_mut() else { continue };
         table.rows.push(row(cell));
-        table.notes.extend(note(cell));
+        table.notes.extend(outliers(cell));
+    }
+    for table in &mut tables {
+        let of_table = |cell: &&CellResult| cell.scenario == table.scenario;
+        let cells: Vec<&CellResult> = comparison.cells.iter().filter(of_table).collect();
+        table.notes.extend(verdict_notes(&cells));
     }
     tables
+}
+
+/// Why rows are not to be read as the contenders' own figures: each invalid one, and one line for
+/// each of the other verdicts.
+fn verdict_notes(cells: &[&CellResult]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for verdict in [Verdict::Invalid, Verdict::ClientBound, Verdict::HostNoisy] {
+        let of_verdict: Vec<_> = cells.iter().filter(|c| c.verdict == Some(verdict)).collect();
+        let one_by_one = verdict == Verdict::Invalid || of_verdict.len() < 3;
+        let shown = if one_by_one { of_verdict.as_slice() } else { &of_verdict[..1] };
+        notes.extend(shown.iter().map(|cell| note(cell)));
+        if !one_by_one {
+            let others = of_verdict.len() - 1;
+            notes.push(format!("{others} more rows are {}: see result.json", verdict.name()));
+        }
+    }
+    notes
+}
+
+fn note(cell: &CellResult) -> String {
+    let verdict = cell.verdict.map_or("not run", Verdict::name);
+    format!("{}: {verdict}: {}", place(cell), cell.reason)
+}
+
+fn outliers(cell: &CellResult) -> Option<String> {
+    let blocks = &cell.outlying_blocks;
+    (!blocks.is_empty()).then(|| format!("{}: outlying in trial {blocks:?}, kept", place(cell)))
+}
+
+fn place(cell: &CellResult) -> String {
+    format!("{} at {} connections", cell.contender, cell.connections)
 }
 
 fn row(cell: &CellResult) -> Vec<String> {
@@ -83,21 +119,6 @@ fn half_width(cell: &CellResult) -> Option<f64> {
 fn spread(rate: f64, half_width_percent: Option<f64>) -> String {
     let rate = grouped(rate);
     half_width_percent.map_or(rate.clone(), |percent| format!("{rate} ±{percent:.0}%"))
-}
-
-/// Why a row is not to be read as the contender's own figure.
-fn note(cell: &CellResult) -> Option<String> {
-    let place = format!("{} at {} connections", cell.contender, cell.connections);
-    match cell.verdict {
-        Some(Verdict::ServerBound) if cell.outlying_blocks.is_empty() => None,
-        Some(Verdict::ServerBound) => {
-            Some(format!("{place}: outlying in trial {:?}, kept", cell.outlying_blocks))
-        }
-        verdict => {
-            let verdict = verdict.map_or("not run", Verdict::name);
-            Some(format!("{place}: {verdict}: {}", cell.reason))
-        }
-    }
 }
 
 /// A time in µs with its unit: three or four significant digits.
@@ -172,7 +193,9 @@ mod tests {
         };
         assert_eq!(row(&cell)[3], "–");
         assert_eq!(row(&cell).len(), HEADINGS.len());
-        let note = note(&cell).unwrap();
-        assert_eq!(note, "bad at 50 connections: invalid: status is 404, not 200");
+        let notes = verdict_notes(&[&cell]);
+        assert_eq!(notes, ["bad at 50 connections: invalid: status is 404, not 200"]);
+        let noisy = CellResult { verdict: Some(Verdict::HostNoisy), ..cell };
+        assert_eq!(verdict_notes(&[&noisy; 5]).len(), 2, "one example and a count");
     }
 }
