@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use super::procfs::{CpuTime, ticks};
 
+/// How the names of groups begin; the process id of the harness follows.
+const PREFIX: &str = "loadgen-";
+
 /// A group that this process made, and removes again.
 #[derive(Debug)]
 pub struct Cgroup {
@@ -24,13 +27,16 @@ enum Version {
 }
 
 impl Cgroup {
-    /// Makes a group below the one this process is in; `None` where that is not allowed.
-    pub fn create(name: &str) -> Option<Self> {
+    /// Makes a group below the one this process is in; `None` where that is not allowed. `label` is
+    /// for people who look.
+    pub fn create(label: &str) -> Option<Self> {
+        let name = format!("{PREFIX}{}-{label}", std::process::id());
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
         for version in [Version::V2, Version::V1] {
             let Some(parent) = parent_dir(&own, &mounts, version) else { continue };
-            let group = Self { dir: parent.join(name), version };
+            remove_abandoned(&parent);
+            let group = Self { dir: parent.join(&name), version };
             if fs::create_dir(&group.dir).is_ok() {
                 // A group that does not count, or that processes may not join, is none.
                 if group.cpu_time().is_ok() && group.joinable().is_ok() {
@@ -88,6 +94,18 @@ impl Drop for Cgroup {
                 }
                 _ => return,
             }
+        }
+    }
+}
+
+/// Removes groups of a harness that was killed: named after a process that is no more, and empty,
+/// which the kernel itself makes sure of.
+fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        if maker.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = fs::remove_dir(entry.path());
         }
     }
 }

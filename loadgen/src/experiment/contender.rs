@@ -155,7 +155,7 @@ pub fn start(
     places: &Places,
     cpus: &[usize],
     logs: &Logs,
-    group_name: &str,
+    label: &str,
 ) -> io::Result<ProcessGroup> {
     let mut command = Command::new(&line.argv[0]);
     command
@@ -165,7 +165,7 @@ pub fn start(
         .stdin(Stdio::null())
         .stdout(File::create(&logs.stdout)?)
         .stderr(File::create(&logs.stderr)?);
-    ProcessGroup::spawn(command, cpus, Cgroup::create(group_name)).map_err(|error| {
+    ProcessGroup::spawn(command, cpus, Cgroup::create(label)).map_err(|error| {
         let message = format!("cannot start {}: {error}", line.argv[0]);
         io::Error::new(error.kind(), message)
     })

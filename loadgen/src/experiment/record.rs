@@ -61,6 +61,8 @@ pub struct Load {
     pub rate_per_s: f64,
     /// Service time of completed requests.
     pub service_time_us: ServiceTime,
+    /// The histogram it is taken from, ns: HdrHistogram V2, deflated, base64; merges without loss.
+    pub service_time_ns_hdr: String,
     /// Final responses by status code.
     pub status: BTreeMap<u16, u64>,
     /// Failures by kind.

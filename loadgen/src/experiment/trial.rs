@@ -109,9 +109,7 @@ pub fn run(
         stdout: setting.logs.join(format!("{name}.out")),
         stderr: setting.logs.join(format!("{name}.err")),
     };
-    let group_name = format!("loadgen-{}-{name}", std::process::id());
-    let started =
-        contender::start(&line, setting.places, &setting.pins.server_cpus, &logs, &group_name);
+    let started = contender::start(&line, setting.places, &setting.pins.server_cpus, &logs, &name);
     let mut group = match started {
         Ok(group) => group,
         Err(error) => {
@@ -157,11 +155,13 @@ fn measure(
     trial.answer = Some(shape.clone());
 
     let counted_before = counted(scenario, &reach)?;
-    let (result, cost, memory) = apply_load(setting, scenario, group, trial, &reach, &shape)?;
+    let measured = apply_load(setting, scenario, group, trial, &reach, &shape);
+    // A contender that ended is the cause of whatever else went wrong.
     if let Some(status) = group.exit() {
         let words = preflight::exit_in_words(status);
         return Err(NotReady::Wrong(format!("ended during the measurement: {words}")));
     }
+    let (result, cost, memory) = measured?;
     if result.interrupted || setting.stop.is_raised() {
         return Err(NotReady::Interrupted);
     }

@@ -9,7 +9,8 @@ use crate::experiment::plan::PlannedTrial;
 use crate::experiment::record::Trial;
 use crate::experiment::run::Progress;
 use crate::experiment::verdict::Verdict;
-use crate::report::compare::{grouped, minutes};
+use crate::report::compare::minutes;
+use crate::report::units;
 
 /// Progress on standard error.
 pub(super) struct ShownProgress {
@@ -63,7 +64,7 @@ impl Progress for ShownProgress {
         } else if self.bar.is_none()
             && let Some(load) = &trial.load
         {
-            let rate = grouped(load.rate_per_s);
+            let rate = units::rate(load.rate_per_s);
             let verdict = trial.verdict.name();
             self.say(&format!("{} {name}: {rate} requests/s, {verdict}", self.position));
         }

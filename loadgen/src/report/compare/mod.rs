@@ -5,5 +5,5 @@ mod table;
 mod text;
 
 pub use markdown::markdown;
-pub use table::{Table, grouped, minutes, tables};
+pub use table::{Table, minutes, tables};
 pub use text::text;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::experiment::record::{CellResult, Comparison};
 use crate::experiment::verdict::Verdict;
+use crate::report::units;
 
 /// One scenario's table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +85,8 @@ fn place(cell: &CellResult) -> String {
 }
 
 fn row(cell: &CellResult) -> Vec<String> {
-    let time = |value: fn(&CellResult) -> Option<f64>| value(cell).map_or_else(dash, time);
+    let time =
+        |value: fn(&CellResult) -> Option<f64>| value(cell).map_or_else(dash, units::time_us);
     let rank = match (cell.rank, cell.tied) {
         (Some(rank), true) => format!("{rank}="),
         (Some(rank), false) => rank.to_string(),
@@ -117,18 +119,8 @@ fn half_width(cell: &CellResult) -> Option<f64> {
 }
 
 fn spread(rate: f64, half_width_percent: Option<f64>) -> String {
-    let rate = grouped(rate);
+    let rate = units::rate(rate);
     half_width_percent.map_or(rate.clone(), |percent| format!("{rate} ±{percent:.0}%"))
-}
-
-/// A time in µs with its unit: three or four significant digits.
-pub(super) fn time(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us < 999.5 => (us, "µs"),
-        us if us < 999_500.0 => (us / 1e3, "ms"),
-        us => (us / 1e6, "s"),
-    };
-    format!("{} {unit}", significant(value))
 }
 
 /// Three significant digits where there are that few before the point.
@@ -138,22 +130,6 @@ pub(super) fn significant(value: f64) -> String {
         value if value < 99.95 => format!("{value:.1}"),
         value => format!("{value:.0}"),
     }
-}
-
-/// A rate with thousands separated; small ones keep a digit after the point.
-pub fn grouped(rate: f64) -> String {
-    if rate < 99.95 {
-        return format!("{rate:.1}");
-    }
-    let digits = format!("{rate:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// A length of time for people: `1 min 5 s`.
@@ -170,16 +146,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_change_where_the_rounded_figure_does() {
-        assert_eq!(time(0.5), "0.50 µs");
-        assert_eq!(time(999.4), "999 µs");
-        assert_eq!(time(999.6), "1.00 ms");
-        assert_eq!(time(999_600.0), "1.00 s");
+    fn costs_have_three_digits_and_lengths_of_time_two_units() {
+        assert_eq!(significant(9.994), "9.99");
         assert_eq!(significant(9.996), "10.0");
-        assert_eq!(grouped(1_234_567.8), "1,234,568");
-        assert_eq!(grouped(49.96), "50.0");
-        assert_eq!(grouped(100.0), "100");
+        assert_eq!(significant(21_971.4), "21971");
         assert_eq!(minutes(Duration::from_secs(65)), "1 min 5 s");
+        assert_eq!(minutes(Duration::from_secs(659)), "11 min");
     }
 
     #[test]
