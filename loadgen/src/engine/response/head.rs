@@ -152,12 +152,22 @@ fn control_from(input: &[u8], mut at: usize) -> usize {
 #[inline]
 fn field(name: &[u8], value: &[u8], fields: &mut Fields) -> Result<bool, ParseError> {
     match name.len() {
-        10 if name.eq_ignore_ascii_case(b"connection") => connection(value, fields),
-        14 if name.eq_ignore_ascii_case(b"content-length") => content_length(value, fields)?,
-        17 if name.eq_ignore_ascii_case(b"transfer-encoding") => transfer_encoding(value, fields),
+        10 if is_name(name, b"connection") => connection(value, fields),
+        14 if is_name(name, b"content-length") => content_length(value, fields)?,
+        17 if is_name(name, b"transfer-encoding") => transfer_encoding(value, fields),
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// Whether `name`, which is made of token characters, is `lower` in any case.
+///
+/// Setting one bit lowers a letter, and turns no other token character into a letter or a hyphen.
+#[inline]
+fn is_name<const N: usize>(name: &[u8], lower: &[u8; N]) -> bool {
+    let Ok(name) = <&[u8; N]>::try_from(name) else { return false };
+    let differences = name.iter().zip(lower).fold(0, |all, (a, b)| all | ((a | 0x20) ^ b));
+    differences == 0
 }
 
 fn connection(value: &[u8], fields: &mut Fields) {
@@ -169,6 +179,10 @@ fn connection(value: &[u8], fields: &mut Fields) {
 
 /// Equal repetitions are accepted, as RFC 9112 section 6.3 allows; different ones never.
 fn content_length(value: &[u8], fields: &mut Fields) -> Result<(), ParseError> {
+    if let (Some(length), None) = (decimal(value.trim_ascii()), fields.length) {
+        fields.length = Some(length);
+        return Ok(());
+    }
     for number in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
         let parsed = decimal(number).ok_or_else(|| ParseError::ContentLength(snippet(number)))?;
         match fields.length {
