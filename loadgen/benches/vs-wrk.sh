@@ -49,13 +49,14 @@ measure() {
   local -a words=()
   for word in "${command[@]}"; do [[ -n $word ]] && words+=("$word"); done
   { time taskset -c "$client_cpu" "${words[@]}" >"$work/out" 2>"$work/err"; } 2>"$work/time" ||
-    { cat "$work/err" >&2; exit 1; }
+    { echo "failed: ${words[*]}" >&2; cat "$work/err" "$work/out" >&2; exit 1; }
   local requests
   if [[ $tool == wrk ]]; then
     requests=$(awk '/requests in/ { print $1 }' "$work/out")
   else
     requests=$(tr ',{' '\n\n' <"$work/out" | awk -F: '/"completed"/ { gsub(/[^0-9]/, "", $2); print $2; exit }')
   fi
+  [[ ${requests:-0} != 0 ]] || { echo "no request completed: ${words[*]}" >&2; cat "$work/out" >&2; exit 1; }
   awk -v n="$requests" -v s="$seconds" '{ printf "%.3f %.3f %.0f\n", ($1 + $2) * 1e6 / n, $1 * 1e6 / n, n / s }' "$work/time"
 }
 median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
