@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-__attribute__((noinline)) static uint64_t fibonacci(uint64_t n) {
+static uint64_t fibonacci(uint64_t n) {
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
