@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import servers
 
@@ -83,12 +84,13 @@ def measure(scenarios):
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder, "suite.toml")
         config.write_text(suite())
+        out = servers.ROOT / "results" / time.strftime("ceiling-%Y-%m-%dT%H-%M-%S")
         command = [servers.RELEASE / "loadgen", "compare", "--config", config, "--profile", "ceiling",
-                   "--out", f"{folder}/result"]
+                   "--out", out]
         if scenarios:
             command += ["--scenario", scenarios]
         compared = subprocess.run(command, cwd=servers.ROOT)
-        result = pathlib.Path(folder, "result", "result.json")
+        result = out / "result.json"
         if not result.exists():
             raise SystemExit(f"loadgen compare ended with {compared.returncode} and no result")
         return json.loads(result.read_text())
