@@ -5,5 +5,6 @@
 pub mod cli;
 pub mod engine;
 pub mod experiment;
+pub mod histogram;
 pub mod report;
 pub mod scenario;

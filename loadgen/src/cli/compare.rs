@@ -199,6 +199,12 @@ fn manifest(
         generator_threads: pins.generator_cpus.len(),
         pins: pins.clone(),
         versions: selection.versions(places),
+        requests: selection
+            .suite
+            .scenarios
+            .iter()
+            .map(|scenario| (scenario.name.clone(), scenario.request_line()))
+            .collect(),
         runtimes_lock_sha256: selection::sha256_of(&places.runtimes.join("package-lock.json")),
     }
 }
@@ -226,7 +232,7 @@ fn announce(
 }
 
 fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> anyhow::Result<ExitCode> {
-    store.write("report.md", report::markdown(comparison).as_bytes()).context("report.md")?;
+    report::write(comparison, store.folder()).context("cannot write the report")?;
     print_tables(comparison, store);
     let invalid = comparison.cells.iter().any(|cell| cell.verdict == Some(Verdict::Invalid));
     Ok(match ended {
@@ -245,6 +251,8 @@ fn print_tables(comparison: &Comparison, store: &Store) {
     let folder = store.folder().display();
     let text = report::text(comparison);
     // A reader that went away (`| head`) has seen enough; the files are written.
-    let _ =
-        writeln!(std::io::stdout(), "{text}\nResults: {folder}/result.json, {folder}/report.md");
+    let _ = writeln!(
+        std::io::stdout(),
+        "{text}\nResults: {folder}/result.json, {folder}/report.md, {folder}/report.html"
+    );
 }

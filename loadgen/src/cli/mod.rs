@@ -1,9 +1,11 @@
 //! The command line: arguments in, exit status out.
 
 pub mod compare;
+pub mod diff;
 pub mod interrupt;
 pub mod merge;
 pub mod output;
+pub mod report;
 pub mod run;
 pub mod units;
 
@@ -42,6 +44,10 @@ enum Command {
     Run(Box<run::Args>),
     /// Measure the Rust servers beside Node.js, Deno and Bun
     Compare(compare::Args),
+    /// Make the report of a comparison again, from its result.json
+    Report(report::Args),
+    /// Compare two comparisons cell by cell; exit status 1 on a regression
+    Diff(diff::Args),
     /// Merge JSON results of `loadgen run` from several generators into one
     Merge(merge::Args),
 }
@@ -51,6 +57,8 @@ pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Report(args) => report::run(&args),
+        Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),
     };
     outcome.unwrap_or_else(|error| {

@@ -11,7 +11,7 @@ use crate::engine::{
     Addresses, Body, Expectations, Framing, Pacing, RequestSpec, RunResult, RunSpec, Sampling,
     Stop, Target, Template, TlsSpec,
 };
-use crate::report::run::encode;
+use crate::histogram;
 use crate::scenario::{Profile, RequestBody, Scenario};
 
 /// One answer in this time, per generator thread, has its content checked.
@@ -166,7 +166,7 @@ pub fn load(result: &RunResult, connections: u32) -> Load {
         },
         rate_per_s,
         service_time_us,
-        service_time_ns_hdr: encode(&result.service_time_ns),
+        service_time_ns_hdr: histogram::encode(&result.service_time_ns),
         status: result.status.clone(),
         errors: result.errors.iter().map(|(k, t)| (k.name().to_owned(), failure(t))).collect(),
         bytes_received: result.bytes.received,

@@ -62,6 +62,7 @@ pub struct Load {
     /// Service time of completed requests.
     pub service_time_us: ServiceTime,
     /// The histogram it is taken from, ns: HdrHistogram V2, deflated, base64; merges without loss.
+    #[serde(default)]
     pub service_time_ns_hdr: String,
     /// Final responses by status code.
     pub status: BTreeMap<u16, u64>,
@@ -177,6 +178,9 @@ pub struct Manifest {
     pub pins: Pins,
     /// Version of each program, by contender, asked of the very binaries that ran.
     pub versions: BTreeMap<String, String>,
+    /// What each scenario sends, in one line.
+    #[serde(default)]
+    pub requests: BTreeMap<String, String>,
     /// SHA-256 of `runtimes/package-lock.json`.
     pub runtimes_lock_sha256: Option<String>,
 }

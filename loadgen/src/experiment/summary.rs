@@ -20,7 +20,7 @@ pub fn cells(cells: &[Cell], trials: &[Trial], ceiling: &str, seed: u64) -> Vec<
 }
 
 /// Trials whose figures count: all but the invalid, and the noisy where there are better ones.
-fn used<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
+pub fn used<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let with = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&'a Trial> {
         trials.iter().copied().filter(|trial| wanted(trial.verdict)).collect()
     };
@@ -97,7 +97,7 @@ fn rate(trial: &Trial) -> Option<f64> {
 }
 
 /// CPU time per verified request of one trial, µs.
-fn cost(trial: &Trial) -> Option<f64> {
+pub fn cost(trial: &Trial) -> Option<f64> {
     let (load, server) = (trial.load.as_ref()?, trial.server.as_ref()?);
     // The edges were read a moment before and after the engine's own: rates make them comparable.
     let cpus = (server.cpu_user_s + server.cpu_system_s) / server.elapsed_s;

@@ -133,6 +133,16 @@ impl Scenario {
         levels.map_or(DEFAULT, Vec::as_slice)
     }
 
+    /// What it sends, in one line: `POST https://HOST/qr {"urlToEmbed":"…"}`.
+    pub fn request_line(&self) -> String {
+        let body = match &self.body {
+            None => String::new(),
+            Some(RequestBody::Template(text)) => format!(" {text}"),
+            Some(RequestBody::UploadFile(bytes)) => format!(" with a file of {bytes} bytes"),
+        };
+        format!("{} {}://HOST{}{body}", self.method, self.scheme(), self.path)
+    }
+
     /// `http` or `https`.
     pub fn scheme(&self) -> &'static str {
         if self.tls { "https" } else { "http" }

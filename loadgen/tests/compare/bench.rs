@@ -108,11 +108,17 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// `result.json`.
+    /// `result.json`, which follows its schema.
     pub(crate) fn result(&self) -> Value {
         let text = std::fs::read(self.folder.join("result.json"));
         let text = text.unwrap_or_else(|error| panic!("no result.json ({error}): {self:?}"));
-        serde_json::from_slice(&text).expect("result.json is JSON")
+        let result = serde_json::from_slice(&text).expect("result.json is JSON");
+        let schema = include_str!("../../schema/compare.schema.json");
+        let schema = serde_json::from_str(schema).expect("the schema is JSON");
+        let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+        let errors: Vec<_> = validator.iter_errors(&result).map(|e| e.to_string()).collect();
+        assert!(errors.is_empty(), "against the schema: {errors:#?}");
+        result
     }
 
     /// `report.md`.

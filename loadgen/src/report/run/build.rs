@@ -4,12 +4,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hdrhistogram::Histogram;
 
-use super::histogram::{encode, finite, times_us};
+use super::histogram::{finite, times_us};
 use super::{
     Bytes, Connects, Failure, Generator, Histograms, Loop, Requests, RunReport, SCHEMA, Samples,
     Schedule, Timeline, Tls, Warmup, notes,
 };
 use crate::engine::{Pacing, RunResult, RunSpec, Stop, TIMELINE_STEP};
+use crate::histogram::encode;
 
 impl RunReport {
     /// The report of a run that began at `started`; `seeded`: the request has random placeholders.

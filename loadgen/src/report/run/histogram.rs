@@ -1,41 +1,8 @@
-//! Histograms as blobs and as figures.
+//! Histograms as figures.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 use super::Times;
-
-/// A blob that is not a histogram.
-#[derive(Debug, thiserror::Error)]
-#[error("not an HdrHistogram V2 in base64: {0}")]
-pub struct HistogramError(String);
-
-impl From<hdrhistogram::AdditionError> for HistogramError {
-    fn from(error: hdrhistogram::AdditionError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// A histogram as HdrHistogram V2 with DEFLATE, in base64.
-pub fn encode(histogram: &Histogram<u64>) -> String {
-    let mut blob = Vec::new();
-    // Writing to a `Vec` cannot fail, and all counts of a u64 histogram can be encoded.
-    let _ = V2DeflateSerializer::new().serialize(histogram, &mut blob);
-    STANDARD.encode(blob)
-}
-
-/// The histogram in a blob made by [`encode`].
-///
-/// # Errors
-/// The text is not such a blob.
-pub fn decode(text: &str) -> Result<Histogram<u64>, HistogramError> {
-    let blob = STANDARD.decode(text).map_err(|error| HistogramError(error.to_string()))?;
-    Deserializer::new()
-        .deserialize(&mut blob.as_slice())
-        .map_err(|error| HistogramError(error.to_string()))
-}
 
 /// Figures of a histogram of ns, in µs.
 ///
@@ -123,14 +90,5 @@ mod tests {
         let json = serde_json::to_value(times_us(&histogram([]))).unwrap();
         assert_eq!(json["count"], 0);
         assert!(json["p50"].is_null() && json["mean"].is_null());
-    }
-
-    #[test]
-    fn a_blob_holds_every_count() {
-        let original = histogram([1, 5_000, 5_000, 999_999_999]);
-        let copy = decode(&encode(&original)).unwrap();
-        assert_eq!(copy, original);
-        assert!(decode("bm90IGEgaGlzdG9ncmFt").is_err());
-        assert!(decode("%").is_err());
     }
 }

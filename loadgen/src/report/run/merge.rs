@@ -3,8 +3,9 @@
 use hdrhistogram::Histogram;
 
 use super::build::{cpu_us_per_request, per_second};
-use super::histogram::{HistogramError, decode, encode, times_us};
+use super::histogram::times_us;
 use super::{Failure, RunReport, SCHEMA, Times, notes};
+use crate::histogram::{HistogramError, decode, encode};
 
 /// Results that cannot be merged.
 #[derive(Debug, thiserror::Error)]

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::histogram::{HistogramError, decode, encode};
 pub use csv::csv;
-pub use histogram::{HistogramError, decode, encode};
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use text::text;

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use hdrhistogram::Histogram;
 
-use super::histogram::decode;
 use super::{Loop, RunReport, Times};
+use crate::histogram::decode;
 use crate::report::units;
 
 /// Widest bar of the histogram, in characters.

@@ -1,0 +1,133 @@
+//! The files that `loadgen report` makes, from result.json alone.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use super::fixture::comparison;
+use super::{folder, loadgen, report, stderr};
+
+fn everything(folder: &std::path::Path) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for dir in [folder.to_owned(), folder.join("charts")] {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                let text = fs::read_to_string(&path).unwrap();
+                files.push((path.strip_prefix(folder).unwrap().display().to_string(), text));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn all_files_come_from_the_result_alone_and_are_the_same_again() {
+    let folder = folder(&comparison(|_, _| 1.0));
+    report(folder.path());
+    let first = everything(folder.path());
+    let names: BTreeSet<&str> = first.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["report.html", "report.md", "cells.csv", "trials.csv"] {
+        assert!(names.contains(name), "{names:?}");
+    }
+    // 4 scenarios: an overview and 11 measures each; curves and timelines at 3, 2, 1 and 1 levels.
+    let charts = names.iter().filter(|name| name.starts_with("charts/") && name.ends_with(".svg"));
+    assert_eq!(charts.count(), 4 * 12 + 7 * 2, "{names:?}");
+    assert_eq!(names.len(), 5 + 4 * 12 + 7 * 2, "nothing else is left: {names:?}");
+    for (name, text) in first.iter().filter(|(name, _)| name != "result.json") {
+        fs::remove_file(folder.path().join(name)).unwrap();
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{name}");
+    }
+    report(folder.path());
+    assert!(everything(folder.path()) == first);
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_runs_nothing() {
+    let folder = folder(&comparison(|_, _| 1.0));
+    report(folder.path());
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    for reference in ["<script", "<link", "<img", "src=", "@import", "https://", "javascript:"] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    // `http://` stands in text, never in an attribute; links stay in the page.
+    for link in page.split("href=\"").skip(1) {
+        assert!(link.starts_with('#'), "{}", &link[..40]);
+    }
+    assert!(page.contains("qr &lt;&amp;&gt; long name") && !page.contains("<something>"));
+    for shown in [
+        "≥ 230,",
+        "≤ 42.",
+        "limited by the generator",
+        "tied",
+        "invalid",
+        "Example CPU",
+        "v24.1.0",
+        "0123abc",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+}
+
+#[test]
+fn csv_has_a_line_for_each_cell_and_each_trial() {
+    let comparison = comparison(|_, _| 1.0);
+    let folder = folder(&comparison);
+    report(folder.path());
+    for (name, rows) in
+        [("cells.csv", comparison.cells.len()), ("trials.csv", comparison.trials.len())]
+    {
+        let text = fs::read_to_string(folder.path().join(name)).unwrap();
+        let heading = text.lines().next().unwrap();
+        assert!(heading.starts_with("scenario,contender,connections,"), "{heading}");
+        assert!(heading.contains("p99_9"), "{heading}");
+        assert_eq!(text.lines().count(), rows + 1, "{name}");
+        assert!(!heading.contains("_hdr") && !heading.contains("output"), "{heading}");
+    }
+}
+
+#[test]
+fn the_schema_describes_a_result() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../schema/compare.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let result = serde_json::to_value(comparison(|_, _| 1.0)).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&result)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    for (pointer, value) in [
+        ("/cells/0/verdict", Value::from("best")),
+        ("/cells/0/rate_per_s", Value::from("fast")),
+        ("/trials/0/load/requests", Value::from(3)),
+        ("/schema", Value::from("loadgen-compare/99")),
+    ] {
+        let mut wrong = result.clone();
+        *wrong.pointer_mut(pointer).unwrap() = value;
+        assert!(!validator.is_valid(&wrong), "{pointer}");
+    }
+}
+
+#[test]
+fn a_folder_without_a_result_is_named() {
+    let empty = tempfile::tempdir().unwrap();
+    let path = empty.path().to_str().unwrap();
+    let output = loadgen(&["report", path]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("has no result.json"), "{output:?}");
+    for (content, message) in [
+        ("{", "is not JSON"),
+        ("{}", "it has no schema"),
+        ("{\"schema\":\"loadgen-run/1\"}", "this reads \"loadgen-compare/1\""),
+        ("{\"schema\":\"loadgen-compare/1\"}", "is damaged"),
+    ] {
+        fs::write(empty.path().join("result.json"), content).unwrap();
+        let output = loadgen(&["report", path]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(message), "{output:?}");
+        assert_eq!(stderr(&output).lines().count(), 1, "{output:?}");
+    }
+}
