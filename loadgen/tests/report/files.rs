@@ -131,3 +131,42 @@ fn a_folder_without_a_result_is_named() {
         assert_eq!(stderr(&output).lines().count(), 1, "{output:?}");
     }
 }
+
+#[test]
+fn sentences_say_what_the_trials_show() {
+    let folder = folder(&comparison(|_, _| 1.0));
+    report(folder.path());
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    for sentence in [
+        "24 of 29 cells can be ranked, 6 of these tied with another; 1: limited by the generator",
+        "Fastest first: bun and bun-elysia (tied), then deno, then node, then node-fastify; rust: \
+         limited by the generator, so at least this; the ceiling is at least this high",
+        "Fastest first: rust, then node; bad: invalid, not measured.",
+        "Nothing can be ranked; all: host too noisy to conclude.",
+    ] {
+        assert!(page.contains(sentence), "{sentence}");
+    }
+}
+
+#[test]
+fn a_comparison_without_ceiling_or_without_anything_has_a_report() {
+    let mut without = comparison(|_, _| 1.0);
+    without.cells.retain(|cell| cell.contender != "rust");
+    for cell in &mut without.cells {
+        cell.percent_of_ceiling = None;
+        cell.percent_of_ceiling_interval = None;
+    }
+    without.trials.retain(|trial| trial.planned.cell.contender != "rust");
+    let without = folder(&without);
+    report(without.path());
+    let page = fs::read_to_string(without.path().join("report.html")).unwrap();
+    assert!(page.contains("the ceiling was not measured"));
+    let mut nothing = comparison(|_, _| 1.0);
+    nothing.cells.clear();
+    nothing.trials.clear();
+    nothing.interrupted = true;
+    let nothing = folder(&nothing);
+    report(nothing.path());
+    let page = fs::read_to_string(nothing.path().join("report.html")).unwrap();
+    assert!(page.contains("Ended early") && page.contains("No cell can be ranked"), "{page}");
+}

@@ -21,11 +21,14 @@ pub fn of_all(comparison: &Comparison) -> String {
     } else {
         let ranked = count(&|cell| cell.rank.is_some());
         let tied = count(&|cell| cell.tied);
-        parts.push(format!(
-            "{ranked} of {} cells are the contender's own figure and ranked, {tied} of them tied \
-             with another",
-            cells.len()
-        ));
+        parts.push(match (ranked, tied) {
+            (0, _) => "No cell can be ranked".into(),
+            (_, 0) => format!("{ranked} of {} cells can be ranked, none of them tied", cells.len()),
+            _ => format!(
+                "{ranked} of {} cells can be ranked, {tied} of these tied with another",
+                cells.len()
+            ),
+        });
     }
     let all = cells.len();
     let reasons = [

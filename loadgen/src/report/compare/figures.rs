@@ -9,6 +9,7 @@ use super::chart::{
     rate_over_time,
 };
 use super::measure::{self, MEASURES, Measure, PERCENT_OF_CEILING};
+use super::table::{scenarios, significant};
 use crate::experiment::record::{CellResult, Comparison, ServiceTime, Trial};
 use crate::experiment::stats::Interval;
 use crate::experiment::verdict::Verdict;
@@ -32,9 +33,9 @@ pub struct Figures {
     pub overview: Chart,
     /// One bar chart for each measure.
     pub measures: Vec<Chart>,
-    /// Latency by percentile, for each number of connections.
+    /// Latency by percentile, for each number of connections that has figures.
     pub percentiles: Vec<Chart>,
-    /// Rate over time of every trial, for each number of connections.
+    /// Rate over time of every trial, for the same numbers of connections.
     pub timelines: Vec<Chart>,
 }
 
@@ -66,17 +67,6 @@ pub fn figures(comparison: &Comparison) -> Result<Vec<Figures>, ChartError> {
     Ok(all)
 }
 
-/// Names of the scenarios, in the order of the cells.
-pub(super) fn scenarios(comparison: &Comparison) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in &comparison.cells {
-        if !names.contains(&cell.scenario.as_str()) {
-            names.push(&cell.scenario);
-        }
-    }
-    names
-}
-
 /// A name for files and links: letters, digits and hyphens.
 fn slug(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -101,6 +91,9 @@ impl Drawing<'_> {
         let measure = |measure| self.bars(measure, measure.title.to_owned(), &levels).draw();
         let (mut percentiles, mut timelines) = (Vec::new(), Vec::new());
         for &level in &levels {
+            if self.at(level).all(|cell| cell.rate_per_s.is_none()) {
+                continue;
+            }
             let name = |what: &str| format!("{}-{what}-{level}", self.slug);
             let title = |what: &str| format!("{what}, {level} connections");
             let curves = self.lines(level, percentile_points);
@@ -158,7 +151,7 @@ impl Drawing<'_> {
             value,
             text: match value {
                 Some(value) => self.figure(measure, cell, value, interval),
-                None => without_value(cell),
+                None => without_value(measure, cell).to_owned(),
             },
             interval: interval.map(|interval| (interval.low, interval.high)),
             kind: match cell.verdict {
@@ -194,7 +187,6 @@ impl Drawing<'_> {
             (false, true) => "≤ ",
             (true, true) => "≈ ",
         };
-        let significant = super::table::significant;
         let interval = interval.map_or_else(String::new, |interval| {
             format!(" ({} to {})", significant(interval.low), significant(interval.high))
         });
@@ -212,11 +204,12 @@ impl Drawing<'_> {
     }
 }
 
-fn without_value(cell: &CellResult) -> String {
+fn without_value(measure: &Measure, cell: &CellResult) -> &'static str {
     match cell.verdict {
-        Some(Verdict::Invalid) => "invalid".into(),
-        None => "not run".into(),
-        _ => "not measured".into(),
+        Some(Verdict::Invalid) => "invalid",
+        None => "not run",
+        _ if measure.key == PERCENT_OF_CEILING.key => "the ceiling was not measured",
+        _ => "not measured",
     }
 }
 

@@ -33,24 +33,30 @@ pub(super) const HEADINGS: [&str; 12] = [
     "verdict",
 ];
 
-/// One table for each scenario, in the order of the cells.
+/// One table for each scenario; rows that are compared with each other, those at the same number of
+/// connections, stand together.
 pub fn tables(comparison: &Comparison) -> Vec<Table> {
-    let mut tables: Vec<Table> = Vec::new();
+    let table = |scenario: &str| {
+        let of_scenario = |cell: &&CellResult| cell.scenario == scenario;
+        let mut cells: Vec<&CellResult> = comparison.cells.iter().filter(of_scenario).collect();
+        cells.sort_by_key(|cell| cell.connections);
+        let mut notes: Vec<String> = cells.iter().filter_map(|cell| outliers(cell)).collect();
+        notes.extend(verdict_notes(&cells));
+        let rows = cells.iter().map(|cell| row(cell)).collect();
+        Table { scenario: scenario.to_owned(), rows, notes }
+    };
+    scenarios(comparison).into_iter().map(table).collect()
+}
+
+/// Names of the scenarios, in the order of the cells.
+pub(super) fn scenarios(comparison: &Comparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
     for cell in &comparison.cells {
-        if tables.last().is_none_or(|table| table.scenario != cell.scenario) {
-            let scenario = cell.scenario.clone();
-            tables.push(Table { scenario, rows: Vec::new(), notes: Vec::new() });
+        if !names.contains(&cell.scenario.as_str()) {
+            names.push(&cell.scenario);
         }
-        let Some(table) = tables.last_mut() else { continue };
-        table.rows.push(row(cell));
-        table.notes.extend(outliers(cell));
     }
-    for table in &mut tables {
-        let of_table = |cell: &&CellResult| cell.scenario == table.scenario;
-        let cells: Vec<&CellResult> = comparison.cells.iter().filter(of_table).collect();
-        table.notes.extend(verdict_notes(&cells));
-    }
-    tables
+    names
 }
 
 /// Why rows are not to be read as the contenders' own figures: each invalid one, and one line for
