@@ -109,7 +109,7 @@ fn row(cell: &CellResult) -> Vec<String> {
         cell.cpu_percent.map_or_else(dash, |percent| format!("{percent:.0}")),
         cell.cpu_us_per_request.map_or_else(dash, significant),
         cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.mean)),
-        cell.percent_of_ceiling.map_or_else(dash, |percent| format!("{percent:.0}")),
+        cell.percent_of_ceiling.map_or_else(dash, significant),
         cell.verdict.map_or("not run", Verdict::name).to_owned(),
     ]
 }
