@@ -134,7 +134,7 @@ pub(super) fn significant(value: f64) -> String {
     match value {
         value if value < 9.995 => format!("{value:.2}"),
         value if value < 99.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
+        value => units::count(value.round() as u64),
     }
 }
 
@@ -155,7 +155,8 @@ mod tests {
     fn costs_have_three_digits_and_lengths_of_time_two_units() {
         assert_eq!(significant(9.994), "9.99");
         assert_eq!(significant(9.996), "10.0");
-        assert_eq!(significant(21_971.4), "21971");
+        assert_eq!(significant(99.96), "100");
+        assert_eq!(significant(21_971.4), "21,971");
         assert_eq!(minutes(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(minutes(Duration::from_secs(659)), "11 min");
     }
