@@ -44,6 +44,12 @@ contenders! {
     https_node_fastify: node("https-fastify") => |p| hello::check(p, Scheme::Https, &FASTIFY);
     https_bun_elysia: bun("https-elysia") => |p| hello::check(p, Scheme::Https, &ELYSIA);
 
+    hello_node_all: two_workers(node("hello-all")) => |p| hello::check(p, Scheme::Http, &NODE);
+    hello_bun_all: two_workers(bun("hello-all")) => |p| hello::check(p, Scheme::Http, &BUN);
+    https_node_all: two_workers(node("https-all")) => |p| hello::check(p, Scheme::Https, &NODE);
+    https_deno_all: two_workers(deno("https-all")) => |p| hello::check(p, Scheme::Https, &DENO);
+    https_bun_all: two_workers(bun("https-all")) => |p| hello::check(p, Scheme::Https, &BUN);
+
     json_node: node("json") => |p| json::check(p, &NODE);
     json_deno: deno("json") => |p| json::check(p, &DENO);
     json_bun: bun("json") => |p| json::check(p, &BUN);
@@ -70,6 +76,11 @@ contenders! {
     upload_node: node("upload") => |p| upload::check(p, &NODE);
     upload_deno: deno("upload") => |p| upload::check(p, &DENO);
     upload_bun: bun("upload") => |p| upload::check(p, &BUN);
+}
+
+/// A contender in its form for several cores.
+fn two_workers(program: Result<Option<Program>>) -> Result<Option<Program>> {
+    Ok(program?.map(|program| program.env("WORKERS", "2")))
 }
 
 /// A contract that nothing can break says nothing.

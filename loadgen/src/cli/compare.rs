@@ -1,6 +1,7 @@
 //! `loadgen compare`: every scenario on every contender.
 
 mod progress;
+mod resume;
 mod selection;
 
 use std::path::PathBuf;
@@ -12,13 +13,17 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::interrupt;
-use super::units::{CpuList, cpu_list, duration, positive_duration};
+use super::units::{
+    CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, worker_count,
+};
 use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
+use crate::experiment::cgroup::Cgroup;
 use crate::experiment::contender::Places;
+use crate::experiment::cpu_quota::CpuQuota;
 use crate::experiment::pins::{self, Pins};
 use crate::experiment::record::{Comparison, Manifest};
 use crate::experiment::run::{Ended, Plan};
-use crate::experiment::store::Store;
+use crate::experiment::store::{Store, StoredPlan};
 use crate::experiment::trial::Setting;
 use crate::experiment::verdict::Verdict;
 use crate::experiment::{host, plan, prepare, probe, run as experiment};
@@ -28,7 +33,7 @@ use progress::ShownProgress;
 use selection::Selection;
 
 /// Arguments of `loadgen compare`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// How long and how often is measured: `smoke` touches everything once, `quick` runs five
     /// trials of each; more can be named in --config
@@ -50,12 +55,15 @@ pub struct Args {
     /// Length of each measured window
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
-    /// Load before each window, which counts nowhere
+    /// Load before each window, which counts nowhere [default: until the rate is steady]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     warmup: Option<Duration>,
     /// Measure every contender a second time under another name: no winner must be found
     #[arg(long)]
     aa: bool,
+    /// Go on with the comparison in DIR that was ended early, as it was asked for then
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    resume: Option<PathBuf>,
     /// Scenarios and contenders to use instead of the built-in ones
     #[arg(long, value_name = "FILE", help_heading = "Setup")]
     config: Option<PathBuf>,
@@ -68,10 +76,14 @@ pub struct Args {
     /// CPUs of the load generator [default: the others]
     #[arg(long, value_name = "LIST", value_parser = cpu_list, help_heading = "Setup")]
     generator_cpus: Option<CpuList>,
-    /// Worker threads or processes each contender is asked to use
-    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Setup",
-          value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: u16,
+    /// Worker threads or processes each contender is asked to use: a number, or `all` for one on
+    /// each CPU of the server; from 2 the contenders' multi-core forms (`-all`) are measured
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Setup",
+          value_parser = worker_count)]
+    workers: WorkerCount,
+    /// CPU time each contender may use, in CPUs: 0.5 is half a CPU (needs writable cgroups)
+    #[arg(long, value_name = "CPUS", help_heading = "Setup", value_parser = cpu_share)]
+    cpu_quota: Option<f64>,
     /// Port every contender is given [default: a free one each time]
     #[arg(long, value_name = "PORT", help_heading = "Setup",
           value_parser = clap::value_parser!(u16).range(1..))]
@@ -88,47 +100,78 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // First of all: from here on Ctrl-C keeps what was measured, and ends what was started.
     let stop = interrupt::install().context("cannot watch for signals")?;
+    let resumed = args.resume.as_deref().map(resume::open).transpose()?;
+    let (args, begun) = resumed.map_or_else(|| (args.clone(), None), |(a, b)| (a, Some(b)));
+    let args = &args;
     let allowed = pins::allowed_cpus().context("which CPUs may be used")?;
     let pins = split(args, &allowed)?;
-    let mut places = prepare::places(usize::from(args.workers))?;
+    let mut places = prepare::places(match args.workers {
+        WorkerCount::All => pins.server_cpus.len(),
+        WorkerCount::Exactly(count) => count,
+    })?;
     let suite = Suite::load(args.config.as_deref(), &places.data)?;
     let profile = profile(args, &suite)?;
-    let mut selection = Selection::new(args, suite)?;
+    let mut selection = Selection::new(args, suite, places.workers)?;
+    check_quota(args)?;
     let skipped = prepare_programs(&mut places, &mut selection)?;
     if selection.cells.is_empty() {
         bail!("nothing to measure: {}", skipped.join("; "));
     }
-    if cfg!(debug_assertions) {
-        eprintln!("This is a debug build of the generator: figures do not count (use --release).");
-    }
-    if let Some(warning) = &pins.warning {
-        eprintln!("Warning: {warning}.");
-    }
+    say_warnings(&pins, &selection);
 
-    let manifest = manifest(args, &selection, &places, &pins, &profile);
-    let folder = args.out.clone().unwrap_or_else(|| {
-        PathBuf::from("results").join(manifest.started_at.trim_end_matches('Z').replace(':', "-"))
-    });
-    let mut store = Store::create(&folder).with_context(|| folder.display().to_string())?;
-    announce(&manifest, &selection, &profile, &folder);
+    let asked = StoredPlan {
+        manifest: manifest(args, &selection, &places, &pins, &profile),
+        host: host::describe(&allowed),
+        cells: selection.cells.clone(),
+        skipped,
+        directory: std::env::current_dir().context("the current directory")?,
+    };
+    let (mut store, stored, done) = match begun {
+        Some(begun) => resume::go_on(begun, &asked)?,
+        None => begin(args, asked)?,
+    };
+    announce(&stored.manifest, &selection, &profile, store.folder());
 
     pins::pin_this_thread(&pins.generator_cpus).context("cannot pin the generator")?;
     let logs = store.logs();
     let tls = probe::tls_config(&places.cert).context("the certificate cannot be used")?;
-    let port = args.port;
-    let setting = Setting { places: &places, pins: &pins, profile, port, tls, logs: &logs, stop };
-    let plan = Plan {
-        suite: &selection.suite,
-        cells: selection.cells.clone(),
-        host: host::describe(&allowed),
-        manifest,
-        skipped,
-    };
-    let mut progress = ShownProgress::new(plan.manifest.order.len());
+    let (port, cpu_quota) = (args.port, args.cpu_quota);
+    let setting =
+        Setting { places: &places, pins: &pins, profile, cpu_quota, port, tls, logs: &logs, stop };
+    let mut progress = ShownProgress::new(stored.manifest.order.len());
+    let plan = Plan { suite: &selection.suite, stored, done };
     let outcome = experiment::run(plan, &setting, &mut store, &mut progress);
     progress.finish();
-    let (comparison, ended) = outcome.with_context(|| folder.display().to_string())?;
+    let (comparison, ended) = outcome.with_context(|| store.folder().display().to_string())?;
     show(&comparison, &ended, &store)
+}
+
+/// A new comparison in a folder of its own.
+fn begin(args: &Args, asked: StoredPlan) -> anyhow::Result<resume::Begun> {
+    let folder = args.out.clone().unwrap_or_else(|| {
+        let time = asked.manifest.started_at.trim_end_matches('Z').replace(':', "-");
+        PathBuf::from("results").join(time)
+    });
+    let store = Store::create(&folder).with_context(|| folder.display().to_string())?;
+    Ok((store, asked, Vec::new()))
+}
+
+fn say_warnings(pins: &Pins, selection: &Selection) {
+    if cfg!(debug_assertions) {
+        eprintln!("This is a debug build of the generator: figures do not count (use --release).");
+    }
+    for warning in pins.warning.iter().chain(&selection.warnings) {
+        eprintln!("Warning: {warning}.");
+    }
+}
+
+/// A quota that cannot be put in force is refused before anything is measured.
+fn check_quota(args: &Args) -> anyhow::Result<()> {
+    let Some(cpus) = args.cpu_quota else { return Ok(()) };
+    let counting = Cgroup::create("check");
+    CpuQuota::create("check", cpus, counting.as_ref())
+        .map(drop)
+        .map_err(|reason| anyhow::anyhow!("--cpu-quota {cpus} cannot be put in force: {reason}"))
 }
 
 fn split(args: &Args, allowed: &[usize]) -> anyhow::Result<Pins> {
@@ -147,6 +190,7 @@ fn profile(args: &Args, suite: &Suite) -> anyhow::Result<Profile> {
         trials: args.trials.unwrap_or(profile.trials),
         duration: args.duration.unwrap_or(profile.duration),
         warmup: args.warmup.unwrap_or(profile.warmup),
+        warmup_max: args.warmup.unwrap_or(profile.warmup_max),
         ..*profile
     })
 }
@@ -191,11 +235,14 @@ fn manifest(
         profile: args.profile.clone(),
         trials_per_cell: profile.trials,
         warmup_s: profile.warmup.as_secs_f64(),
+        warmup_max_s: profile.warmup_max.as_secs_f64(),
         duration_s: profile.duration.as_secs_f64(),
         seed,
         order: plan::order(&selection.cells, profile.trials, seed),
         ceiling: selection.suite.ceiling.clone(),
         workers: places.workers,
+        cpu_quota: args.cpu_quota,
+        generator_ceilings: Vec::new(),
         generator_threads: pins.generator_cpus.len(),
         pins: pins.clone(),
         versions: selection.versions(places),
@@ -206,6 +253,8 @@ fn manifest(
             .map(|scenario| (scenario.name.clone(), scenario.request_line()))
             .collect(),
         runtimes_lock_sha256: selection::sha256_of(&places.runtimes.join("package-lock.json")),
+        suite_sha256: selection::sha256(selection.suite.text.as_bytes()),
+        resumed_at: Vec::new(),
     }
 }
 

@@ -1,9 +1,12 @@
 //! The command line: arguments in, exit status out.
 
 pub mod compare;
+pub mod completions;
 pub mod diff;
 pub mod interrupt;
+pub mod list;
 pub mod merge;
+pub mod null_server;
 pub mod output;
 pub mod report;
 pub mod run;
@@ -11,7 +14,7 @@ pub mod units;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// All measured requests completed and were right.
 pub const EXIT_OK: u8 = 0;
@@ -43,13 +46,33 @@ enum Command {
     #[command(about = "Load one URL and report what was measured")]
     Run(Box<run::Args>),
     /// Measure the Rust servers beside Node.js, Deno and Bun
-    Compare(compare::Args),
+    Compare(Box<compare::Args>),
     /// Make the report of a comparison again, from its result.json
     Report(report::Args),
     /// Compare two comparisons cell by cell; exit status 1 on a regression
     Diff(diff::Args),
     /// Merge JSON results of `loadgen run` from several generators into one
     Merge(merge::Args),
+    /// List scenarios and contenders, installed or not, with their versions
+    List(list::Args),
+    /// Print the completions for a shell
+    Completions(completions::Args),
+    /// Write the manual pages into a folder
+    Man(completions::ManArgs),
+    /// Answer as fast as this program can: what `compare` measures the generator's ceiling on
+    #[command(hide = true)]
+    NullServer(null_server::Args),
+}
+
+/// The arguments of a `loadgen compare` command line.
+///
+/// # Errors
+/// It is none.
+fn parse_compare(command_line: &[String]) -> anyhow::Result<compare::Args> {
+    match Cli::try_parse_from(command_line)?.command {
+        Command::Compare(args) => Ok(*args),
+        _ => anyhow::bail!("not a `loadgen compare`"),
+    }
 }
 
 /// Runs the command line of this process.
@@ -60,6 +83,10 @@ pub fn main() -> ExitCode {
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Completions(args) => completions::run(&args, &mut Cli::command()),
+        Command::Man(args) => completions::man(&args, Cli::command()),
+        Command::NullServer(args) => null_server::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -37,6 +37,37 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A number of workers, or as many as the server has CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerCount {
+    /// One for each CPU of the server.
+    All,
+    /// So many.
+    Exactly(usize),
+}
+
+/// Parses a number of workers: `1` to `1024`, or `all`.
+///
+/// # Errors
+/// One line that says what would be right.
+pub fn worker_count(text: &str) -> Result<WorkerCount, String> {
+    if text == "all" {
+        return Ok(WorkerCount::All);
+    }
+    let count = text.parse().ok().filter(|count| (1..=1024).contains(count));
+    count.map(WorkerCount::Exactly).ok_or_else(|| "expected a number from 1 to 1024, or all".into())
+}
+
+/// Parses a share of CPU time: `0.5` is half a CPU.
+///
+/// # Errors
+/// One line that says what would be right.
+pub fn cpu_share(text: &str) -> Result<f64, String> {
+    // The kernel's shortest quota is 1 ms in a period of 100 ms.
+    let share = text.parse().ok().filter(|share| (0.01..=1024.0).contains(share));
+    share.ok_or_else(|| "expected a number of CPUs from 0.01, such as 0.5".into())
+}
+
 /// Parses a list of CPU numbers in the kernel's form: `0`, `0,2`, `0-3,8`.
 ///
 /// # Errors
@@ -148,6 +179,19 @@ pub fn sha256(text: &str) -> Result<Sha256, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn workers_and_cpu_shares_have_bounds() {
+        assert_eq!(worker_count("all"), Ok(WorkerCount::All));
+        assert_eq!(worker_count("2"), Ok(WorkerCount::Exactly(2)));
+        assert_eq!(cpu_share("0.5"), Ok(0.5));
+        for wrong in ["0", "-1", "1025", "many", ""] {
+            assert!(worker_count(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["0", "-1", "nan", "inf", "half", "50%"] {
+            assert!(cpu_share(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn times_with_and_without_unit() {

@@ -1,7 +1,8 @@
 //! A control group of the kernel for one contender: exact CPU time, and all its processes.
 //!
-//! Version 2 (`cpu.stat`) where it can be made, else version 1 (`cpuacct`), else none. Only counting
-//! is used, no limits. See Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/cpuacct.rst.
+//! Version 2 (`cpu.stat`) where it can be made, else version 1 (`cpuacct`), else none. It only counts;
+//! limits are in [`super::cpu_quota`]. See Documentation/admin-guide/cgroup-v2.rst and
+//! cgroup-v1/cpuacct.rst.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,8 +21,9 @@ pub struct Cgroup {
     version: Version,
 }
 
+/// The two kinds of cgroup hierarchies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
+pub(super) enum Version {
     V1,
     V2,
 }
@@ -30,22 +32,16 @@ impl Cgroup {
     /// Makes a group below the one this process is in; `None` where that is not allowed. `label` is
     /// for people who look.
     pub fn create(label: &str) -> Option<Self> {
-        let name = format!("{PREFIX}{}-{label}", std::process::id());
-        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        for version in [Version::V2, Version::V1] {
-            let Some(parent) = parent_dir(&own, &mounts, version) else { continue };
-            remove_abandoned(&parent);
-            let group = Self { dir: parent.join(&name), version };
-            if fs::create_dir(&group.dir).is_ok() {
-                // A group that does not count, or that processes may not join, is none.
-                if group.cpu_time().is_ok() && group.joinable().is_ok() {
-                    return Some(group);
-                }
-                drop(group);
-            }
-        }
-        None
+        [Version::V2, Version::V1].into_iter().find_map(|version| {
+            let group = Self { dir: make_dir(label, version, "cpuacct").ok()?, version };
+            // A group that does not count, or that processes may not join, is none.
+            (group.cpu_time().is_ok() && group.joinable().is_ok()).then_some(group)
+        })
+    }
+
+    /// Its folder, if it is of version 2, where one group both counts and limits.
+    pub(super) fn v2_dir(&self) -> Option<&Path> {
+        (self.version == Version::V2).then_some(&self.dir)
     }
 
     /// The file to which a process writes `0` to join.
@@ -53,7 +49,7 @@ impl Cgroup {
     /// # Errors
     /// It cannot be opened.
     pub fn joinable(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).open(self.dir.join("cgroup.procs"))
+        joinable(&self.dir)
     }
 
     /// CPU time of all processes that are or were in the group.
@@ -86,14 +82,38 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // It is empty when its processes were reaped; the kernel may need a moment for that.
-        for _ in 0..50 {
-            match fs::remove_dir(&self.dir) {
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                _ => return,
+        remove_dir(&self.dir);
+    }
+}
+
+/// Makes a group below the one this process is in, in the hierarchy of `version` that has
+/// `controller`.
+pub(super) fn make_dir(label: &str, version: Version, controller: &str) -> io::Result<PathBuf> {
+    let own = fs::read_to_string("/proc/self/cgroup")?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    let parent = parent_dir(&own, &mounts, version, controller).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("no cgroup hierarchy has {controller}"))
+    })?;
+    remove_abandoned(&parent);
+    let dir = parent.join(format!("{PREFIX}{}-{label}", std::process::id()));
+    fs::create_dir(&dir)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", dir.display())))?;
+    Ok(dir)
+}
+
+/// The file to which a process writes `0` to join the group in `dir`.
+pub(super) fn joinable(dir: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).open(dir.join("cgroup.procs"))
+}
+
+/// Removes a group when its processes were reaped; the kernel may need a moment for that.
+pub(super) fn remove_dir(dir: &Path) {
+    for _ in 0..50 {
+        match fs::remove_dir(dir) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                std::thread::sleep(Duration::from_millis(2));
             }
+            _ => return,
         }
     }
 }
@@ -110,14 +130,15 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// The folder of this process' own group in the hierarchy of `version`.
-fn parent_dir(own: &str, mounts: &str, version: Version) -> Option<PathBuf> {
+/// The folder of this process' own group in the hierarchy of `version` (for version 1: the one that
+/// has `controller`).
+fn parent_dir(own: &str, mounts: &str, version: Version, controller: &str) -> Option<PathBuf> {
     let path = own.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
         let (id, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
         let right = match version {
             Version::V2 => id == "0" && controllers.is_empty(),
-            Version::V1 => controllers.split(',').any(|name| name == "cpuacct"),
+            Version::V1 => controllers.split(',').any(|name| name == controller),
         };
         right.then_some(path)
     })?;
@@ -128,7 +149,7 @@ fn parent_dir(own: &str, mounts: &str, version: Version) -> Option<PathBuf> {
         let matches = match version {
             Version::V2 => *right.first()? == "cgroup2",
             Version::V1 => {
-                *right.first()? == "cgroup" && right.last()?.split(',').any(|o| o == "cpuacct")
+                *right.first()? == "cgroup" && right.last()?.split(',').any(|o| o == controller)
             }
         };
         matches.then(|| (*left.get(4)?, *left.get(3)?).into()).flatten()
@@ -179,10 +200,10 @@ mod tests {
             25 24 0:22 / /sys/fs/cgroup/cpu,cpuacct rw shared:1 - cgroup cgroup rw,cpu,cpuacct\n\
             26 24 0:23 /a /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
         let own = "2:cpu,cpuacct:/user\n0::/a/b\n";
-        let v1 = parent_dir(own, mounts, Version::V1);
+        let v1 = parent_dir(own, mounts, Version::V1, "cpuacct");
         assert_eq!(v1, Some("/sys/fs/cgroup/cpu,cpuacct/user".into()));
-        let v2 = parent_dir(own, mounts, Version::V2);
+        let v2 = parent_dir(own, mounts, Version::V2, "cpuacct");
         assert_eq!(v2, Some("/sys/fs/cgroup/unified/b".into()));
-        assert_eq!(parent_dir("", mounts, Version::V2), None);
+        assert_eq!(parent_dir("", mounts, Version::V2, "cpu"), None);
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cgroup::Cgroup;
+use super::cpu_quota::CpuQuota;
 use super::process_group::ProcessGroup;
 use super::procfs;
 use crate::scenario::{Contender, Scenario};
@@ -65,6 +66,19 @@ impl Places {
             env.insert(name.clone(), fill(value)?);
         }
         Ok(CommandLine { argv, env })
+    }
+
+    /// The command that tells a contender's version: the one given, or `--version` of a program of
+    /// ours.
+    pub fn version_command(&self, contender: &Contender, scenario: &str) -> Option<Vec<String>> {
+        let command = match &contender.version {
+            Some(command) => command.clone(),
+            None if contender.command[0].starts_with('{') => {
+                vec![contender.command[0].clone(), "--version".into()]
+            }
+            None => return None,
+        };
+        command.iter().map(|text| self.fill(text, scenario, 1).ok()).collect()
     }
 
     /// Fills placeholders into `text`.
@@ -146,14 +160,23 @@ impl Logs {
     }
 }
 
+/// What a contender may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance<'a> {
+    /// The CPUs it is pinned to.
+    pub cpus: &'a [usize],
+    /// CPU time per time, if bounded.
+    pub cpu_quota: Option<f64>,
+}
+
 /// Starts a contender by the path of its program, never through a shell or a wrapper.
 ///
 /// # Errors
-/// The program or its log files cannot be used.
+/// The program or its log files cannot be used, or the quota cannot be put in force.
 pub fn start(
     line: &CommandLine,
     places: &Places,
-    cpus: &[usize],
+    allowance: Allowance<'_>,
     logs: &Logs,
     label: &str,
 ) -> io::Result<ProcessGroup> {
@@ -165,7 +188,13 @@ pub fn start(
         .stdin(Stdio::null())
         .stdout(File::create(&logs.stdout)?)
         .stderr(File::create(&logs.stderr)?);
-    ProcessGroup::spawn(command, cpus, Cgroup::create(label)).map_err(|error| {
+    let cgroup = Cgroup::create(label);
+    let quota = allowance
+        .cpu_quota
+        .map(|cpus| CpuQuota::create(label, cpus, cgroup.as_ref()))
+        .transpose()
+        .map_err(io::Error::other)?;
+    ProcessGroup::spawn(command, allowance.cpus, cgroup, quota).map_err(|error| {
         let message = format!("cannot start {}: {error}", line.argv[0]);
         io::Error::new(error.kind(), message)
     })

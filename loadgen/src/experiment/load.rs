@@ -28,8 +28,10 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct LoadOptions<'a> {
     /// Connections kept open.
     pub connections: u32,
-    /// Warm-up and window.
+    /// The window, among others.
     pub profile: Profile,
+    /// Load before it, on the same connections.
+    pub warmup: Duration,
     /// Generator threads.
     pub threads: usize,
     /// Their CPUs.
@@ -61,7 +63,7 @@ pub fn run_spec(
         threads: NonZeroUsize::new(threads).ok_or("0 threads")?,
         pacing: Pacing::Closed,
         stop: Stop::Duration(options.profile.duration),
-        warmup: options.profile.warmup,
+        warmup: options.warmup,
         ramp: RAMP,
         timeout: REQUEST_TIMEOUT,
         connect_timeout: REQUEST_TIMEOUT,
@@ -157,6 +159,7 @@ pub fn load(result: &RunResult, connections: u32) -> Load {
     Load {
         elapsed_s,
         warmup_s: result.warmup.elapsed.as_secs_f64(),
+        warmup_steady: None,
         requests: Requests {
             sent: counts.sent,
             completed: counts.completed,

@@ -48,7 +48,9 @@ pub fn order(cells: &[Cell], trials: u32, seed: u64) -> Vec<PlannedTrial> {
 
 /// How long `trials` trials take, about.
 pub fn estimate(trials: usize, profile: &Profile) -> Duration {
-    (profile.warmup + profile.duration + TRIAL_OVERHEAD) * u32::try_from(trials).unwrap_or(u32::MAX)
+    // Most contenders are steady long before the longest warm-up ends.
+    let warmup = profile.warmup + profile.warmup_max.saturating_sub(profile.warmup) / 3;
+    (warmup + profile.duration + TRIAL_OVERHEAD) * u32::try_from(trials).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

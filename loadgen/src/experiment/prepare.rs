@@ -24,24 +24,37 @@ pub enum PrepareError {
     Data(std::io::Error),
 }
 
+/// Where everything is, without the certificate; nothing is written.
+pub fn folders() -> Places {
+    let workspace = server_kit::workspace_root();
+    Places {
+        runtimes: workspace.join("runtimes"),
+        cache: workspace.join("target/loadgen-cache"),
+        data: server_kit::data::default_dir(),
+        workers: 1,
+        workspace,
+        ..Places::default()
+    }
+}
+
 /// Makes the certificate where it is missing, and says where everything is.
 ///
 /// # Errors
 /// The folder of the certificate cannot be written.
 pub fn places(workers: usize) -> Result<Places, PrepareError> {
-    let workspace = server_kit::workspace_root();
     let certificate = server_kit::certificate::ensure(&server_kit::certificate::default_dir())?;
-    let data = server_kit::data::default_dir();
-    Ok(Places {
-        runtimes: workspace.join("runtimes"),
-        cache: workspace.join("target/loadgen-cache"),
-        cert: certificate.cert,
-        key: certificate.key,
-        data,
-        workers,
-        workspace,
-        ..Places::default()
-    })
+    Ok(Places { cert: certificate.cert, key: certificate.key, workers, ..folders() })
+}
+
+/// The reference servers of `scenarios` that were built before, by scenario.
+pub fn built_servers(workspace: &Path, scenarios: &[String]) -> BTreeMap<String, PathBuf> {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| workspace.join("target"), |dir| workspace.join(dir));
+    let built = scenarios.iter().filter_map(|scenario| {
+        let path = target.join("release").join(format!("server-{scenario}"));
+        path.is_file().then(|| (scenario.clone(), path))
+    });
+    built.collect()
 }
 
 /// Makes the upload files where they are missing, if one of `scenarios` sends them.

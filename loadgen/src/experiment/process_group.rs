@@ -18,6 +18,7 @@ use rustix::process::{
 use rustix::thread::sched_setaffinity;
 
 use super::cgroup::Cgroup;
+use super::cpu_quota::{CpuQuota, Throttling};
 use super::pins::cpu_set;
 use super::procfs::{self, CpuTime};
 
@@ -31,26 +32,34 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct ProcessGroup {
     child: Child,
     pid: i32,
+    // Before the group, which it may be part of, because fields are dropped in this order.
+    quota: Option<CpuQuota>,
     cgroup: Option<Cgroup>,
     exit: Option<ExitStatus>,
 }
 
 impl ProcessGroup {
-    /// Starts `command` pinned to `cpus`, in a session of its own, and in `cgroup` if there is one.
-    /// It dies with the calling thread, whatever kills that.
+    /// Starts `command` pinned to `cpus`, in a session of its own, and in `cgroup` and under `quota`
+    /// if there are such. It dies with the calling thread, whatever kills that.
     ///
     /// # Errors
     /// The program cannot be started.
-    pub fn spawn(mut command: Command, cpus: &[usize], cgroup: Option<Cgroup>) -> io::Result<Self> {
+    pub fn spawn(
+        mut command: Command,
+        cpus: &[usize],
+        cgroup: Option<Cgroup>,
+        quota: Option<CpuQuota>,
+    ) -> io::Result<Self> {
         // Orphans of the program become children of this process, so that they are found.
         set_child_subreaper(Some(rustix::process::getpid()))?;
         let affinity = cpu_set(cpus);
-        let join = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
+        let join_cgroup = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
+        let join_quota = quota.as_ref().map(CpuQuota::joinable).transpose()?.flatten();
         let prepare = move || {
             setsid()?;
             set_parent_process_death_signal(Some(Signal::KILL))?;
             sched_setaffinity(None, &affinity)?;
-            if let Some(join) = &join {
+            for join in join_cgroup.iter().chain(&join_quota) {
                 rustix::io::write(join, b"0")?;
             }
             Ok(())
@@ -60,7 +69,7 @@ impl ProcessGroup {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Self { child, pid, cgroup, exit: None })
+        Ok(Self { child, pid, quota, cgroup, exit: None })
     }
 
     /// The program's process id.
@@ -71,6 +80,11 @@ impl ProcessGroup {
     /// How CPU time is counted, for the result.
     pub fn cpu_source(&self) -> &'static str {
         self.cgroup.as_ref().map_or("/proc/PID/stat", Cgroup::kind)
+    }
+
+    /// How often its quota held it back so far; `None` without one.
+    pub fn throttling(&self) -> Option<Throttling> {
+        self.quota.as_ref()?.throttling()
     }
 
     /// The exit status of the program itself, if it has ended.
@@ -207,7 +221,7 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null());
         let cpus = super::super::pins::allowed_cpus().unwrap();
-        ProcessGroup::spawn(command, &cpus, None).unwrap()
+        ProcessGroup::spawn(command, &cpus, None, None).unwrap()
     }
 
     fn until(condition: impl Fn() -> bool) {

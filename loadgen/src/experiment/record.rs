@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ceiling::Ceiling;
 use super::pins::Pins;
 use super::plan::{Cell, PlannedTrial};
 use super::preflight::AnswerShape;
@@ -40,6 +41,9 @@ pub struct Trial {
     pub load: Option<Load>,
     /// What the server spent.
     pub server: Option<WindowCost>,
+    /// What the generator reached with this load on a server that does nothing but answer.
+    #[serde(default)]
+    pub generator_ceiling_per_s: Option<f64>,
     /// How CPU time was counted.
     pub cpu_source: Option<String>,
     /// Memory of the server.
@@ -55,6 +59,9 @@ pub struct Load {
     pub elapsed_s: f64,
     /// Length of the warm-up before it, s.
     pub warmup_s: f64,
+    /// Whether the rate was steady at its end; `null` where its length was fixed.
+    #[serde(default)]
+    pub warmup_steady: Option<bool>,
     /// Where each request ended.
     pub requests: Requests,
     /// Completed requests per second.
@@ -160,8 +167,11 @@ pub struct Manifest {
     pub profile: String,
     /// Trials of each cell.
     pub trials_per_cell: u32,
-    /// Load before each window, s.
+    /// Shortest load before each window, s.
     pub warmup_s: f64,
+    /// Longest load before each window, s: it ends when the rate is steady.
+    #[serde(default)]
+    pub warmup_max_s: f64,
     /// Each window, s.
     pub duration_s: f64,
     /// Seed of the order and of all random values.
@@ -172,8 +182,14 @@ pub struct Manifest {
     pub ceiling: String,
     /// Workers each contender was asked to use.
     pub workers: usize,
+    /// CPU time per time that each contender may use at most, if bounded.
+    #[serde(default)]
+    pub cpu_quota: Option<f64>,
     /// Generator threads.
     pub generator_threads: usize,
+    /// What the generator reached on a server that does nothing but answer.
+    #[serde(default)]
+    pub generator_ceilings: Vec<Ceiling>,
     /// The split of the CPUs.
     pub pins: Pins,
     /// Version of each program, by contender, asked of the very binaries that ran.
@@ -183,6 +199,12 @@ pub struct Manifest {
     pub requests: BTreeMap<String, String>,
     /// SHA-256 of `runtimes/package-lock.json`.
     pub runtimes_lock_sha256: Option<String>,
+    /// SHA-256 of the suite.
+    #[serde(default)]
+    pub suite_sha256: String,
+    /// When the run was gone on with after it had ended early, UTC.
+    #[serde(default)]
+    pub resumed_at: Vec<String>,
 }
 
 /// The machine.
@@ -241,12 +263,27 @@ pub struct CellResult {
     pub memory_mib: Option<Memory>,
     /// Threads of the server.
     pub threads: Option<usize>,
+    /// Threads that shared the work: those with a quarter of the busiest one's CPU time or more.
+    #[serde(default)]
+    pub working_threads: Option<usize>,
+    /// Context switches of all threads, per second.
+    #[serde(default)]
+    pub context_switches_per_s: Option<f64>,
+    /// Load before the windows, s.
+    #[serde(default)]
+    pub warmup_s: Option<f64>,
+    /// Share of the periods in which the CPU quota was used up, percent; `null` without a quota.
+    #[serde(default)]
+    pub throttled_percent: Option<f64>,
     /// Completed requests of all its trials.
     pub requests: u64,
     /// Failed and timed-out requests of all its trials.
     pub errors: u64,
     /// Share of the generator's time that was busy, 0 to 1.
     pub generator_busy_fraction: Option<f64>,
+    /// Rate by what the generator reached on a server that does nothing but answer, percent.
+    #[serde(default)]
+    pub percent_of_generator_ceiling: Option<f64>,
     /// Rate by the ceiling's rate in the same scenario at the same connections.
     pub percent_of_ceiling: Option<f64>,
     /// 95 % bootstrap interval of it.

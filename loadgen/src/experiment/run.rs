@@ -1,11 +1,12 @@
 //! A whole comparison: every planned trial in its order, and the result made of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use super::ceiling::{self, Ceiling, LoadShape};
 use super::plan::{self, Cell, PlannedTrial};
-use super::record::{Comparison, Host, Manifest, SCHEMA, Trial};
-use super::store::Store;
+use super::record::{Comparison, SCHEMA, Trial};
+use super::store::{Store, StoredPlan};
 use super::summary;
 use super::trial::{self, Setting, TrialError};
 use super::verdict::Verdict;
@@ -13,6 +14,8 @@ use crate::scenario::{Contender, Scenario, Suite};
 
 /// Told what happens, for people who wait.
 pub trait Progress {
+    /// The generator's ceilings are being measured: how many.
+    fn measuring_ceilings(&mut self, count: usize);
     /// A trial begins; `left` is about how long the rest takes, this one included.
     fn started(&mut self, planned: &PlannedTrial, number: usize, total: usize, left: Duration);
     /// A trial ended.
@@ -23,14 +26,10 @@ pub trait Progress {
 pub struct Plan<'a> {
     /// Scenarios and contenders by name.
     pub suite: &'a Suite,
-    /// What is measured, in the order of the tables.
-    pub cells: Vec<Cell>,
-    /// How it was asked for; its `order` is what runs.
-    pub manifest: Manifest,
-    /// The machine.
-    pub host: Host,
-    /// What is not measured, and how to get it.
-    pub skipped: Vec<String>,
+    /// Cells, machine and order.
+    pub stored: StoredPlan,
+    /// Trials that ran before, if it is gone on with.
+    pub done: Vec<Trial>,
 }
 
 /// Why a comparison ended before its last trial.
@@ -44,19 +43,23 @@ pub enum Ended {
     Broken(String),
 }
 
-/// Runs all trials, storing each as it ends, and returns what they add up to.
+/// Runs all trials that are not done, storing each as it ends, and returns what all add up to.
 ///
 /// # Errors
 /// The result folder cannot be written.
 pub fn run(
-    plan: Plan<'_>,
+    mut plan: Plan<'_>,
     setting: &Setting<'_>,
     store: &mut Store,
     progress: &mut dyn Progress,
 ) -> std::io::Result<(Comparison, Ended)> {
-    let mut trials: Vec<Trial> = Vec::new();
+    let mut trials = std::mem::take(&mut plan.done);
+    if plan.stored.manifest.generator_ceilings.is_empty() {
+        measure_ceilings(&mut plan, setting, progress);
+    }
+    store.write_json("plan.json", &plan.stored)?;
     let ended = run_trials(&plan, setting, store, progress, &mut trials)?;
-    let Plan { cells, manifest, host, mut skipped, .. } = plan;
+    let StoredPlan { cells, manifest, host, mut skipped, .. } = plan.stored;
     if let Ended::Broken(reason) = &ended {
         skipped.push(format!("the run ended early: {reason}"));
     }
@@ -65,7 +68,7 @@ pub fn run(
         host,
         cells: summary::cells(&cells, &trials, &manifest.ceiling, manifest.seed),
         skipped,
-        warnings: summary::answer_warnings(&trials),
+        warnings: summary::warnings(&trials, manifest.workers),
         interrupted: !matches!(ended, Ended::Complete),
         trials,
         manifest,
@@ -75,6 +78,29 @@ pub fn run(
     Ok((comparison, ended))
 }
 
+/// Measures what the generator reaches with each kind of load that occurs.
+fn measure_ceilings(plan: &mut Plan<'_>, setting: &Setting<'_>, progress: &mut dyn Progress) {
+    let mut wanted: BTreeMap<LoadShape, &Scenario> = BTreeMap::new();
+    for cell in &plan.stored.cells {
+        if let Some(scenario) = plan.suite.scenario(&cell.scenario) {
+            wanted.entry(LoadShape::of(scenario, cell.connections)).or_insert(scenario);
+        }
+    }
+    progress.measuring_ceilings(wanted.len());
+    for (shape, scenario) in wanted {
+        if setting.stop.is_raised() {
+            return;
+        }
+        match ceiling::measure(setting, scenario, shape.connections) {
+            Ok(ceiling) => plan.stored.manifest.generator_ceilings.push(ceiling),
+            Err(reason) => plan.stored.skipped.push(format!(
+                "the generator's ceiling for {} at {} connections: {reason}",
+                scenario.name, shape.connections
+            )),
+        }
+    }
+}
+
 fn run_trials(
     plan: &Plan<'_>,
     setting: &Setting<'_>,
@@ -82,23 +108,35 @@ fn run_trials(
     progress: &mut dyn Progress,
     trials: &mut Vec<Trial>,
 ) -> std::io::Result<Ended> {
-    let order = &plan.manifest.order;
-    let mut failed: BTreeSet<(String, String)> = BTreeSet::new();
+    let manifest = &plan.stored.manifest;
+    let order = &manifest.order;
+    let of = |cell: &Cell| (cell.scenario.clone(), cell.contender.clone());
+    let mut failed: BTreeSet<(String, String)> = trials
+        .iter()
+        .filter(|trial| trial.verdict == Verdict::Invalid)
+        .map(|trial| of(&trial.planned.cell))
+        .collect();
     let mut left = TimeLeft::new(plan::estimate(order.len(), &setting.profile), order.len());
     for (index, planned) in order.iter().enumerate() {
+        if trials.iter().any(|trial| trial.planned == *planned) {
+            left.skip();
+            continue;
+        }
         if setting.stop.is_raised() {
             return Ok(Ended::Interrupted);
         }
-        let key = (planned.cell.scenario.clone(), planned.cell.contender.clone());
+        let key = of(&planned.cell);
         let Some((scenario, contender)) = find(plan.suite, &planned.cell) else { continue };
         if failed.contains(&key) {
             left.skip();
             continue;
         }
         progress.started(planned, index + 1, order.len(), left.now());
-        let seed = trial_seed(plan.manifest.seed, index);
+        let seed = trial_seed(manifest.seed, index);
+        let shape = LoadShape::of(scenario, planned.cell.connections);
+        let ceiling = ceiling_of(&manifest.generator_ceilings, shape);
         let began = Instant::now();
-        let trial = match trial::run(setting, scenario, contender, planned, seed) {
+        let trial = match trial::run(setting, scenario, contender, planned, seed, ceiling) {
             Ok(trial) => trial,
             Err(TrialError::Interrupted) => return Ok(Ended::Interrupted),
             Err(TrialError::Harness(reason)) => return Ok(Ended::Broken(reason)),
@@ -113,6 +151,10 @@ fn run_trials(
         trials.push(trial);
     }
     Ok(Ended::Complete)
+}
+
+fn ceiling_of(ceilings: &[Ceiling], shape: LoadShape) -> Option<f64> {
+    ceilings.iter().find(|ceiling| ceiling.shape == shape).map(|ceiling| ceiling.rate_per_s)
 }
 
 fn find<'a>(suite: &'a Suite, cell: &Cell) -> Option<(&'a Scenario, &'a Contender)> {

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use super::cpu_quota::Throttling;
+use super::pressure::HostPressure;
 use super::process_group::ProcessGroup;
 use super::procfs::{self, CpuLine, CpuTime};
 
@@ -24,12 +26,18 @@ pub struct Edge {
     threads: BTreeMap<i32, (String, Duration)>,
     context_switches: u64,
     cpus_in_use: CpuLine,
+    throttling: Option<Throttling>,
+    /// CPU time of this process: engine, content checks, sampling.
+    harness: Duration,
+    /// CPU time that reading all this took.
+    reading: Duration,
 }
 
 impl Edge {
     /// Reads the counters now. `cpus` are those of the server and the generator.
     pub fn read(group: &ProcessGroup, cpus: &[usize]) -> Self {
-        let (at, cpu) = (Instant::now(), group.cpu_time());
+        let (at, cpu, began) = (Instant::now(), group.cpu_time(), cpu_time(ClockId::ThreadCPUTime));
+        let throttling = group.throttling();
         let members = group.sampled_members();
         let threads = members.iter().flat_map(|&pid| procfs::thread_times(pid));
         Self {
@@ -38,8 +46,17 @@ impl Edge {
             threads: threads.map(|(tid, name, time)| (tid, (name, time))).collect(),
             context_switches: members.iter().map(|&pid| procfs::context_switches(pid)).sum(),
             cpus_in_use: procfs::cpu_lines(cpus),
+            throttling,
+            harness: cpu_time(ClockId::ProcessCPUTime),
+            reading: cpu_time(ClockId::ThreadCPUTime).saturating_sub(began),
         }
     }
+}
+
+fn cpu_time(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }
 
 /// What happened between the two edges of a window.
@@ -61,6 +78,26 @@ pub struct WindowCost {
     pub host_busy_s: f64,
     /// Time the hypervisor kept these CPUs from us, s.
     pub host_steal_s: f64,
+    /// CPU time of the whole of this program: engine, content checks, sampling, s.
+    #[serde(default)]
+    pub harness_cpu_s: f64,
+    /// Of it, what reading the counters at the window's edges took, s.
+    #[serde(default)]
+    pub edge_cpu_s: f64,
+    /// What the CPU quota did; `null` without one.
+    #[serde(default)]
+    pub throttling: Option<Throttling>,
+    /// What happened to the machine.
+    #[serde(default)]
+    pub pressure: HostPressure,
+}
+
+impl WindowCost {
+    /// Threads that shared the work: those with at least a quarter of the busiest one's CPU time.
+    pub fn working_threads(&self) -> usize {
+        let busiest = self.busy_threads.first().map_or(0.0, |thread| thread.cpu_percent);
+        self.busy_threads.iter().filter(|thread| thread.cpu_percent >= busiest / 4.0).count()
+    }
 }
 
 /// One thread's use of a CPU.
@@ -97,6 +134,10 @@ pub fn window_cost(opened: &Edge, closed: &Edge) -> WindowCost {
         context_switches: closed.context_switches.saturating_sub(opened.context_switches),
         host_busy_s: host(closed).busy.saturating_sub(host(opened).busy).as_secs_f64(),
         host_steal_s: host(closed).steal.saturating_sub(host(opened).steal).as_secs_f64(),
+        harness_cpu_s: closed.harness.saturating_sub(opened.harness).as_secs_f64(),
+        edge_cpu_s: (opened.reading + closed.reading).as_secs_f64(),
+        throttling: opened.throttling.zip(closed.throttling).map(|(then, now)| now.since(then)),
+        pressure: HostPressure::default(),
     }
 }
 
@@ -151,11 +192,7 @@ impl MemorySampler {
                         break;
                     }
                 }
-                let cpu = clock_gettime(ClockId::ThreadCPUTime);
-                sampled.cpu = Duration::new(
-                    u64::try_from(cpu.tv_sec).unwrap_or(0),
-                    u32::try_from(cpu.tv_nsec).unwrap_or(0),
-                );
+                sampled.cpu = cpu_time(ClockId::ThreadCPUTime);
                 sampled
             })?;
         Ok(Self { stop, thread })
@@ -199,6 +236,9 @@ mod tests {
             threads: BTreeMap::from([(1, ("main".to_owned(), Duration::from_millis(thread_ms)))]),
             context_switches: user_ms,
             cpus_in_use: CpuLine::default(),
+            throttling: None,
+            harness: Duration::ZERO,
+            reading: Duration::ZERO,
         }
     }
 
@@ -211,6 +251,15 @@ mod tests {
         assert_eq!(cost.busy_threads.len(), 1);
         assert!((cost.busy_threads[0].cpu_percent - 50.0).abs() < 1e-9);
         assert_eq!((cost.threads, cost.context_switches), (1, 1_000));
+    }
+
+    #[test]
+    fn helper_threads_do_not_count_as_workers() {
+        let thread = |cpu_percent| ThreadShare { name: "a".into(), cpu_percent };
+        let busy_threads = vec![thread(90.0), thread(60.0), thread(20.0)];
+        let cost = WindowCost { busy_threads, ..WindowCost::default() };
+        assert_eq!(cost.working_threads(), 2);
+        assert_eq!(WindowCost::default().working_threads(), 0);
     }
 
     #[test]

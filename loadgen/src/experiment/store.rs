@@ -1,12 +1,32 @@
-//! The folder of one comparison: trials are appended as they end, results written whole.
+//! The folder of one comparison: the plan, then trials appended as they end, then results, written
+//! whole. What was killed in between can be gone on with.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::record::Trial;
+use super::plan::Cell;
+use super::record::{Host, Manifest, Trial};
+
+/// Name of the file with the [`StoredPlan`].
+const PLAN: &str = "plan.json";
+
+/// What is measured, as stored before the first trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredPlan {
+    /// How it was asked for; its `order` is what runs.
+    pub manifest: Manifest,
+    /// The machine.
+    pub host: Host,
+    /// What is measured, in the order of the tables.
+    pub cells: Vec<Cell>,
+    /// What is not measured, and how to get it.
+    pub skipped: Vec<String>,
+    /// Where it was asked for: relative paths of the command line begin here.
+    pub directory: PathBuf,
+}
 
 /// An open result folder.
 #[derive(Debug)]
@@ -31,7 +51,34 @@ impl Store {
             ),
             _ => error,
         })?;
+        trials.try_lock().map_err(io::Error::from)?;
         Ok(Self { folder: folder.to_owned(), trials })
+    }
+
+    /// Opens `folder` to go on with the comparison that was begun there: its plan, and the trials
+    /// that ended. One that was being written when the process was killed is cut off.
+    ///
+    /// # Errors
+    /// There is no comparison that can be gone on with, or it runs at this moment.
+    pub fn resume(folder: &Path) -> io::Result<(Self, StoredPlan, Vec<Trial>)> {
+        let path = folder.join("trials.jsonl");
+        let name = |path: &Path, error: &dyn std::fmt::Display| {
+            io::Error::other(format!("{}: {error}", path.display()))
+        };
+        let plan_path = folder.join(PLAN);
+        let plan = fs::read(&plan_path).map_err(|error| name(&plan_path, &error))?;
+        let plan = serde_json::from_slice(&plan).map_err(|error| name(&plan_path, &error))?;
+        let trials = OpenOptions::new().append(true).read(true).open(&path);
+        let file = trials.map_err(|error| name(&path, &error))?;
+        file.try_lock().map_err(|_| name(&path, &"another loadgen is writing it"))?;
+        let text = fs::read(&path).map_err(|error| name(&path, &error))?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let lines = text[..whole].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let done = lines.map(serde_json::from_slice).collect::<Result<Vec<Trial>, _>>();
+        let done = done.map_err(|error| name(&path, &error))?;
+        file.set_len(whole as u64)?;
+        fs::create_dir_all(folder.join("logs"))?;
+        Ok((Self { folder: folder.to_owned(), trials: file }, plan, done))
     }
 
     /// The folder.
@@ -87,6 +134,13 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_a_comparison_cannot_be_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let message = Store::resume(dir.path()).unwrap_err().to_string();
+        assert!(message.contains("plan.json: No such file"), "{message}");
+    }
 
     #[test]
     fn a_folder_with_a_comparison_is_not_written_to_again() {

@@ -6,7 +6,7 @@ use super::plan::Cell;
 use super::record::{CellResult, Load, ServiceTime, Trial, TrialCounts};
 use super::sampler::Memory;
 use super::stats::{self, Interval, median};
-use super::verdict::Verdict;
+use super::verdict::{Verdict, ratio};
 
 /// Summarises the trials of each cell, in the order of `cells`.
 pub fn cells(cells: &[Cell], trials: &[Trial], ceiling: &str, seed: u64) -> Vec<CellResult> {
@@ -77,6 +77,16 @@ fn summarise(cell: &Cell, trials: &[&Trial], seed: u64) -> CellResult {
         cpu_us_per_request_interval: stats::median_interval(&costs, seed),
         memory_mib: memory(&used),
         threads: used.iter().filter_map(|t| Some(t.server.as_ref()?.threads)).max(),
+        working_threads: used
+            .iter()
+            .filter_map(|t| Some(t.server.as_ref()?.working_threads()))
+            .max(),
+        context_switches_per_s: middle(&all(&context_switches)),
+        warmup_s: middle(&all(&|trial| Some(trial.load.as_ref()?.warmup_s))),
+        throttled_percent: middle(&all(&throttled_percent)),
+        percent_of_generator_ceiling: middle(&all(&|trial| {
+            Some(rate(trial)? / trial.generator_ceiling_per_s? * 100.0)
+        })),
         requests: loads.iter().map(|load| load.requests.completed).sum(),
         errors: loads.iter().map(|l| l.requests.failed + l.requests.timed_out).sum(),
         generator_busy_fraction: middle(&all(&|trial| {
@@ -102,6 +112,17 @@ pub fn cost(trial: &Trial) -> Option<f64> {
     // The edges were read a moment before and after the engine's own: rates make them comparable.
     let cpus = (server.cpu_user_s + server.cpu_system_s) / server.elapsed_s;
     (load.rate_per_s > 0.0).then(|| cpus * 1e6 / load.rate_per_s)
+}
+
+fn context_switches(trial: &Trial) -> Option<f64> {
+    let server = trial.server.as_ref()?;
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]
+    Some(server.context_switches as f64 / server.elapsed_s)
+}
+
+fn throttled_percent(trial: &Trial) -> Option<f64> {
+    let throttling = trial.server.as_ref()?.throttling?;
+    Some(ratio(throttling.throttled_periods, throttling.periods) * 100.0)
 }
 
 fn cpu_percent(trial: &Trial, only_system: bool) -> Option<f64> {
@@ -209,8 +230,61 @@ fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
     }
 }
 
+/// What readers of the tables must know, one line each. `workers` is how many were asked for.
+pub fn warnings(trials: &[Trial], workers: usize) -> Vec<String> {
+    let mut warnings = answer_warnings(trials);
+    warnings.extend(worker_warnings(trials, workers));
+    warnings.extend(warmup_warnings(trials));
+    warnings
+}
+
+/// Scenarios whose contenders used different numbers of threads: one worker is not compared with
+/// many unsaid.
+fn worker_warnings(trials: &[Trial], workers: usize) -> Vec<String> {
+    let mut most: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for trial in trials {
+        let Some(server) = &trial.server else { continue };
+        let cell = &trial.planned.cell;
+        let of_scenario = most.entry(&cell.scenario).or_default();
+        let threads = of_scenario.entry(&cell.contender).or_default();
+        *threads = server.working_threads().max(*threads);
+    }
+    let mixed = most.into_iter().filter(|(_, contenders)| {
+        let counts: BTreeSet<&usize> = contenders.values().collect();
+        counts.len() > 1 || counts.iter().any(|&&count| count < workers)
+    });
+    mixed
+        .map(|(scenario, contenders)| {
+            let mut by_count: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+            for (contender, threads) in contenders {
+                by_count.entry(threads).or_default().push(contender);
+            }
+            let each = by_count.iter().map(|(count, who)| format!("{count} {}", who.join(", ")));
+            let text = each.collect::<Vec<_>>().join("; ");
+            format!("{scenario}: asked for {workers} worker(s), threads that did the work: {text}")
+        })
+        .collect()
+}
+
+/// Contenders whose rate still changed when their warm-up had its full length.
+fn warmup_warnings(trials: &[Trial]) -> Vec<String> {
+    let mut unsteady: BTreeMap<&Cell, u32> = BTreeMap::new();
+    for trial in trials {
+        if trial.load.as_ref().is_some_and(|load| load.warmup_steady == Some(false)) {
+            *unsteady.entry(&trial.planned.cell).or_default() += 1;
+        }
+    }
+    let line = |(cell, count): (&Cell, u32)| {
+        format!(
+            "{}/{} at {} connections: not steady after the longest warm-up in {count} trial(s)",
+            cell.scenario, cell.contender, cell.connections
+        )
+    };
+    unsteady.into_iter().map(line).collect()
+}
+
 /// Differences in bytes and headers between the contenders of a scenario (one line each).
-pub fn answer_warnings(trials: &[Trial]) -> Vec<String> {
+fn answer_warnings(trials: &[Trial]) -> Vec<String> {
     let mut warnings = BTreeSet::new();
     let mut shapes: BTreeMap<(&str, &str), &super::preflight::AnswerShape> = BTreeMap::new();
     for trial in trials {

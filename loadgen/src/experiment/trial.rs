@@ -10,16 +10,18 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rustls::ClientConfig;
 
-use super::contender::{self, HOST, Logs, Places};
+use super::contender::{self, Allowance, HOST, Logs, Places};
 use super::load::{self, LoadOptions};
 use super::pins::Pins;
 use super::plan::PlannedTrial;
 use super::preflight::{self, AnswerShape, NotReady, Reach};
+use super::pressure::Counters;
 use super::process_group::ProcessGroup;
 use super::record::{Load, Trial};
 use super::sampler::{Edge, Memory, MemorySampler, WindowCost, window_cost};
 use super::verdict::{Evidence, Verdict, judge};
-use crate::engine::{self, Observer, RunResult, StopFlag};
+use super::warmup::{self, Warmup};
+use crate::engine::{self, EngineError, Observer, RunResult, StopFlag};
 use crate::scenario::{Contender, Content, Profile, RequestBody, Scenario};
 
 /// What all trials of a run share.
@@ -30,6 +32,8 @@ pub struct Setting<'a> {
     pub pins: &'a Pins,
     /// How long is measured.
     pub profile: Profile,
+    /// CPU time per time that a contender may use at most, if bounded.
+    pub cpu_quota: Option<f64>,
     /// The port every contender is given; `None`: a free one each time.
     pub port: Option<u16>,
     /// TLS for preflights, which trusts the certificate every contender is given.
@@ -81,6 +85,7 @@ pub fn run(
     contender: &Contender,
     planned: &PlannedTrial,
     seed: u64,
+    generator_ceiling_per_s: Option<f64>,
 ) -> Result<Trial, TrialError> {
     let harness = TrialError::Harness;
     let port = contender::choose_port(setting.port).map_err(harness)?;
@@ -97,6 +102,7 @@ pub fn run(
         answer: None,
         load: None,
         server: None,
+        generator_ceiling_per_s,
         cpu_source: None,
         memory_mib: None,
         output: None,
@@ -109,7 +115,8 @@ pub fn run(
         stdout: setting.logs.join(format!("{name}.out")),
         stderr: setting.logs.join(format!("{name}.err")),
     };
-    let started = contender::start(&line, setting.places, &setting.pins.server_cpus, &logs, &name);
+    let allowance = Allowance { cpus: &setting.pins.server_cpus, cpu_quota: setting.cpu_quota };
+    let started = contender::start(&line, setting.places, allowance, &logs, &name);
     let mut group = match started {
         Ok(group) => group,
         Err(error) => {
@@ -161,22 +168,30 @@ fn measure(
         let words = preflight::exit_in_words(status);
         return Err(NotReady::Wrong(format!("ended during the measurement: {words}")));
     }
-    let (result, cost, memory) = measured?;
+    let Measured { result, cost, memory, warmup } = measured?;
     if result.interrupted || setting.stop.is_raised() {
         return Err(NotReady::Interrupted);
     }
-    let load = load::load(&result, trial.planned.cell.connections);
+    let mut load = load::load(&result, trial.planned.cell.connections);
+    load.warmup_s += warmup.elapsed.as_secs_f64();
+    load.warmup_steady = warmup.steady;
     if let Some(before) = counted_before {
         check_counts(before, counted(scenario, &reach)?, &result, scenario)?;
     }
-    (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting.pins, trial);
+    (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting, trial);
     trial.load = Some(load);
     trial.server = Some(cost);
     trial.memory_mib = memory;
     Ok(())
 }
 
-type Measured = (RunResult, WindowCost, Option<Memory>);
+/// One measured window, and the load before it.
+struct Measured {
+    result: RunResult,
+    cost: WindowCost,
+    memory: Option<Memory>,
+    warmup: Warmup,
+}
 
 fn apply_load(
     setting: &Setting<'_>,
@@ -189,6 +204,7 @@ fn apply_load(
     let options = LoadOptions {
         connections: trial.planned.cell.connections,
         profile: setting.profile,
+        warmup: warmup::of_measured_run(&setting.profile),
         threads: setting.pins.generator_cpus.len(),
         cpus: &setting.pins.generator_cpus,
         seed: trial.seed,
@@ -198,14 +214,16 @@ fn apply_load(
     let spec = load::run_spec(scenario, reach, shape, &options).map_err(NotReady::Wrong)?;
     let cpus = [setting.pins.server_cpus.as_slice(), &setting.pins.generator_cpus].concat();
     let mut edges = Edges { group, cpus, opened: None, closed: None, memory: None };
-    let began = Instant::now();
-    let result = engine::run(&spec, setting.stop, &mut edges)
-        .map_err(|error| NotReady::Wrong(error.to_string()))?;
+    let (began, counters) = (Instant::now(), Counters::read());
+    let wrong = |error: EngineError| NotReady::Wrong(error.to_string());
+    let warmup = warmup::run(&spec, &setting.profile, setting.stop).map_err(wrong)?;
+    let result = engine::run(&spec, setting.stop, &mut edges).map_err(wrong)?;
     let memory = edges.memory.take().map(|sampler| sampler.finish(group));
     match (&edges.opened, &edges.closed) {
         (Some(opened), Some(closed)) => {
-            let cost = window_cost(opened, closed);
-            Ok((result, cost, memory))
+            let mut cost = window_cost(opened, closed);
+            cost.pressure = Counters::read().since(counters, began.elapsed());
+            Ok(Measured { result, cost, memory, warmup })
         }
         _ if setting.stop.is_raised() => Err(NotReady::Interrupted),
         _ => {
@@ -247,33 +265,40 @@ fn check_counts(
     Ok(())
 }
 
-fn judge_trial(load: &Load, cost: &WindowCost, pins: &Pins, trial: &Trial) -> (Verdict, String) {
+fn judge_trial(
+    load: &Load,
+    cost: &WindowCost,
+    setting: &Setting<'_>,
+    trial: &Trial,
+) -> (Verdict, String) {
+    let pins = setting.pins;
     let wrong = ["status", "length", "header", "body", "content", "bad_response", "truncated"];
     let wrong: u64 =
         wrong.iter().filter_map(|kind| load.errors.get(*kind)).map(|failure| failure.count).sum();
     let failed = load.requests.failed + load.requests.timed_out;
     let server_cpu_s = cost.cpu_user_s + cost.cpu_system_s;
-    let generator_cpu_s = load.generator_cpu_user_s + load.generator_cpu_system_s;
     let mut cpus = [pins.server_cpus.as_slice(), &pins.generator_cpus].concat();
     cpus.sort_unstable();
     cpus.dedup();
-    let share = |seconds: f64, cpus: usize| {
-        #[expect(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
-        let cpus = cpus.max(1) as f64;
-        (seconds / (cost.elapsed_s * cpus)).max(0.0)
-    };
+    #[expect(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
+    let number = |cpus: &[usize]| cpus.len().max(1) as f64;
+    let share = |seconds: f64, cpus: f64| (seconds / (cost.elapsed_s * cpus)).max(0.0);
+    let server_cpus = setting.cpu_quota.unwrap_or(f64::INFINITY).min(number(&pins.server_cpus));
     let evidence = Evidence {
         sent: load.requests.sent,
         completed: load.requests.completed,
         wrong,
         failed: failed.saturating_sub(wrong),
         generator_busy: load.generator_busy_fraction,
-        server_busy: share(server_cpu_s, pins.server_cpus.len()),
+        server_busy: share(server_cpu_s, server_cpus),
         busiest_thread: cost.busy_threads.first().map_or(0.0, |t| t.cpu_percent / 100.0),
-        steal: share(cost.host_steal_s, cpus.len()),
-        strangers: share(cost.host_busy_s - server_cpu_s - generator_cpu_s, cpus.len()),
+        steal: share(cost.host_steal_s, number(&cpus)),
+        strangers: share(cost.host_busy_s - server_cpu_s - cost.harness_cpu_s, number(&cpus)),
         idle_connections: load.littles_law_residual,
         connections: trial.planned.cell.connections,
+        of_generator_ceiling: trial.generator_ceiling_per_s.map(|rate| load.rate_per_s / rate),
+        stalled: cost.pressure.memory_full.max(cost.pressure.io_full),
+        listen_drops: cost.pressure.listen_drops,
     };
     let (verdict, mut reason) = judge(&evidence);
     if verdict == Verdict::Invalid

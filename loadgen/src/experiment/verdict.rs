@@ -1,5 +1,7 @@
 //! What limited a trial: the server, the client, a noisy host, or nothing that counts.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 /// What a trial's figures can be used for.
@@ -53,6 +55,12 @@ pub struct Evidence {
     pub idle_connections: f64,
     /// Connections kept open.
     pub connections: u32,
+    /// Rate by what the generator reached on a server that does nothing but answer; `None`: unknown.
+    pub of_generator_ceiling: Option<f64>,
+    /// Share of the time in which every task of the machine waited for memory or a disk.
+    pub stalled: f64,
+    /// Connections that full listen queues dropped.
+    pub listen_drops: u64,
 }
 
 /// A side that is on the CPU this much of the time has nothing left to give.
@@ -63,6 +71,12 @@ const MAX_ERROR_SHARE: f64 = 0.01;
 const MAX_STEAL: f64 = 0.03;
 /// The same for other processes on the cores in use.
 const MAX_STRANGERS: f64 = 0.07;
+/// The same for stalls of the whole machine.
+const MAX_STALLED: f64 = 0.05;
+/// This near to its ceiling, the generator had part in the rate.
+const NEAR_CEILING: f64 = 0.90;
+/// This near, and as busy as the server, it is as likely the limit as the server is.
+const AT_CEILING: f64 = 0.97;
 /// Connections that idle this much of the time were not kept busy by the generator.
 const MAX_IDLE_CONNECTIONS: f64 = 0.15;
 /// Little's law holds on the average of many requests, not of a few.
@@ -81,16 +95,39 @@ pub fn judge(evidence: &Evidence) -> (Verdict, String) {
         let share = percent(evidence.strangers);
         return (Verdict::HostNoisy, format!("other processes took {share} of the CPUs in use"));
     }
+    if evidence.stalled > MAX_STALLED {
+        let share = percent(evidence.stalled);
+        return (Verdict::HostNoisy, format!("the machine waited for memory or a disk {share}"));
+    }
+    let (verdict, mut reason) = bound(evidence);
+    if evidence.listen_drops > 0 {
+        let _ = write!(reason, "; {} connections met a full listen queue", evidence.listen_drops);
+    }
+    (verdict, reason)
+}
+
+/// Which side was the limit.
+fn bound(evidence: &Evidence) -> (Verdict, String) {
     let server = evidence.server_busy.max(evidence.busiest_thread);
     let generator = evidence.generator_busy;
     let (server_share, generator_share) = (percent(server), percent(generator));
-    if server >= SATURATED {
+    let ceiling = evidence.of_generator_ceiling.unwrap_or(0.0);
+    let both = generator >= SATURATED && ceiling >= AT_CEILING;
+    if server >= SATURATED && !both {
         return (Verdict::ServerBound, format!("the server was {server_share} busy"));
     }
     if generator >= SATURATED {
         let reason = format!(
             "the generator was {generator_share} busy, the server {server_share}; give the \
              generator more cores"
+        );
+        return (Verdict::ClientBound, reason);
+    }
+    if ceiling >= NEAR_CEILING {
+        let reason = format!(
+            "at {} of what the generator reaches on a server that does nothing but answer (server \
+             {server_share} busy, generator {generator_share})",
+            percent(ceiling)
         );
         return (Verdict::ClientBound, reason);
     }
@@ -150,6 +187,9 @@ mod tests {
         strangers: 0.01,
         idle_connections: 0.01,
         connections: 50,
+        of_generator_ceiling: Some(0.5),
+        stalled: 0.0,
+        listen_drops: 0,
     };
 
     fn verdict(evidence: Evidence) -> Verdict {
@@ -193,8 +233,28 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_near_the_generators_ceiling_is_the_generators() {
+        let near = Evidence { of_generator_ceiling: Some(0.93), ..GOOD };
+        assert_eq!(verdict(near), Verdict::ServerBound, "a server with nothing left to give");
+        let idle = Evidence { server_busy: 0.6, busiest_thread: 0.6, ..near };
+        let (verdict_of_idle, reason) = judge(&idle);
+        assert_eq!(verdict_of_idle, Verdict::ClientBound);
+        assert!(reason.starts_with("at 93.0 % of what the generator reaches"), "{reason}");
+        let both = Evidence { of_generator_ceiling: Some(0.99), generator_busy: 0.95, ..GOOD };
+        assert_eq!(verdict(both), Verdict::ClientBound);
+        assert_eq!(verdict(Evidence { of_generator_ceiling: None, ..GOOD }), Verdict::ServerBound);
+    }
+
+    #[test]
+    fn dropped_connections_are_told_whoever_was_the_limit() {
+        let (_, reason) = judge(&Evidence { listen_drops: 3, ..GOOD });
+        assert!(reason.ends_with("; 3 connections met a full listen queue"), "{reason}");
+    }
+
+    #[test]
     fn steal_and_strangers_make_it_noisy() {
         assert_eq!(verdict(Evidence { steal: 0.05, ..GOOD }), Verdict::HostNoisy);
         assert_eq!(verdict(Evidence { strangers: 0.2, ..GOOD }), Verdict::HostNoisy);
+        assert_eq!(verdict(Evidence { stalled: 0.2, ..GOOD }), Verdict::HostNoisy);
     }
 }

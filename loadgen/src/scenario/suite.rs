@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use serde::Deserialize;
+
 use super::{Answer, suite_file};
 
 /// The suite that is built in.
@@ -12,6 +14,8 @@ const BUILT_IN: &str = include_str!("../../suite.toml");
 /// Scenarios and contenders, checked: every name that is used is there.
 #[derive(Clone, Debug)]
 pub struct Suite {
+    /// The text it was read from.
+    pub text: String,
     /// Name of the contender that the others are compared with.
     pub ceiling: String,
     /// How long is measured, by name.
@@ -27,8 +31,11 @@ pub struct Suite {
 pub struct Profile {
     /// Trials of each cell.
     pub trials: u32,
-    /// Load before the measured window.
+    /// Shortest load before the measured window.
     pub warmup: Duration,
+    /// Longest load before it: it ends when the rate is steady. Not more than `warmup`: its length is
+    /// fixed.
+    pub warmup_max: Duration,
     /// The measured window.
     pub duration: Duration,
     /// Bound on the time from start to the first right answer.
@@ -78,6 +85,32 @@ pub struct Contender {
     pub env: BTreeMap<String, String>,
     /// How it is asked for its version; `None`: not asked.
     pub version: Option<Vec<String>>,
+    /// How many workers it can use.
+    pub workers: Workers,
+}
+
+/// How many workers a contender can use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Workers {
+    /// One, whatever it is asked for.
+    One,
+    /// As many as it is asked for, in a form made for more than one.
+    Many,
+    /// As many as it is asked for.
+    #[default]
+    Any,
+}
+
+impl Workers {
+    /// Whether a contender that can use so many belongs in a table of `asked` workers each.
+    pub fn suits(self, asked: usize) -> bool {
+        match self {
+            Self::One => asked == 1,
+            Self::Many => asked > 1,
+            Self::Any => true,
+        }
+    }
 }
 
 /// Why a suite cannot be used.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::suite::{Contender, Profile, RequestBody, Scenario, Suite, SuiteError};
+use super::suite::{Contender, Profile, RequestBody, Scenario, Suite, SuiteError, Workers};
 use super::{Answer, Content};
 use crate::cli::units;
 
@@ -47,6 +47,7 @@ struct SuiteToml {
 struct ProfileToml {
     trials: Spanned<u32>,
     warmup: Spanned<String>,
+    warmup_max: Option<Spanned<String>>,
     duration: Spanned<String>,
     ready_timeout: Option<Spanned<String>>,
 }
@@ -100,6 +101,8 @@ struct ContenderToml {
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
     version: Option<Spanned<Vec<String>>>,
+    #[serde(default)]
+    workers: Workers,
 }
 
 fn default_ceiling() -> String {
@@ -117,15 +120,16 @@ fn default_status() -> u16 {
 
 /// Profiles of a suite that names none, or not these.
 fn default_profiles() -> BTreeMap<String, Profile> {
-    let profile = |trials, warmup_ms, duration_ms| Profile {
+    let profile = |trials, warmup_ms, warmup_max_ms, duration_ms| Profile {
         trials,
         warmup: Duration::from_millis(warmup_ms),
+        warmup_max: Duration::from_millis(warmup_max_ms),
         duration: Duration::from_millis(duration_ms),
         ready_timeout: Duration::from_secs(15),
     };
     BTreeMap::from([
-        ("smoke".to_owned(), profile(1, 300, 1_000)),
-        ("quick".to_owned(), profile(5, 1_000, 1_500)),
+        ("smoke".to_owned(), profile(1, 300, 300, 1_000)),
+        ("quick".to_owned(), profile(5, 1_000, 3_000, 1_500)),
     ])
 }
 
@@ -143,6 +147,7 @@ pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, Su
         source.error(at, error.message().trim().replace('\n', ", "))
     })?;
     let mut suite = Suite {
+        text: text.to_owned(),
         ceiling: file.ceiling,
         profiles: default_profiles(),
         scenarios: Vec::new(),
@@ -182,9 +187,16 @@ impl Source<'_> {
             return Err(self.error(profile.trials.span().start, message));
         }
         let ready_timeout = profile.ready_timeout.as_ref().map(|text| self.duration(text));
+        let warmup = self.duration(&profile.warmup)?;
+        let warmup_max = profile.warmup_max.as_ref().map(|text| self.duration(text)).transpose()?;
+        if let Some(text) = profile.warmup_max.as_ref().filter(|_| warmup_max < Some(warmup)) {
+            let message = "warmup_max must not be shorter than warmup".to_owned();
+            return Err(self.error(text.span().start, message));
+        }
         Ok(Profile {
             trials: *profile.trials.get_ref(),
-            warmup: self.duration(&profile.warmup)?,
+            warmup,
+            warmup_max: warmup_max.unwrap_or(warmup),
             duration: self.duration(&profile.duration)?,
             ready_timeout: ready_timeout.transpose()?.unwrap_or(Duration::from_secs(15)),
         })
@@ -305,6 +317,7 @@ impl Source<'_> {
             command: toml.command.into_inner(),
             env: toml.env.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
             version: toml.version.map(Spanned::into_inner),
+            workers: toml.workers,
         })
     }
 
@@ -371,6 +384,9 @@ mod tests {
             "{HELLO}[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"{{nod}}\"]\n"
         ));
         assert!(placeholder.starts_with("my.toml:7: no placeholder {nod}; there are: bun,"));
+        let shorter = "trials = 1\nwarmup = \"2s\"\nwarmup_max = \"1s\"\nduration = \"1s\"\n";
+        let shorter = message(&format!("[profiles.mine]\n{shorter}"));
+        assert_eq!(shorter, "my.toml:4: warmup_max must not be shorter than warmup");
         let time = message("[profiles.mine]\ntrials = 1\nwarmup = \"1h30\"\nduration = \"1s\"\n");
         assert!(time.starts_with("my.toml:3: "), "{time}");
     }

@@ -27,12 +27,17 @@ pub(crate) fn contender(name: &str, scenario: &str, env: &[(&str, &str)]) -> Str
 }
 
 /// The Python program itself: a wrapper in front of it would be the process that is measured.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let output = Command::new("python3")
         .args(["-c", "import os, sys; print(os.path.realpath(sys.executable))"])
         .output()
         .expect("these tests need python3");
     String::from_utf8(output.stdout).expect("a path").trim().into()
+}
+
+fn spawn(command: &mut Command) -> Child {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("loadgen starts")
 }
 
 /// A folder with a suite.
@@ -55,6 +60,25 @@ impl Bench {
         self.folder.path().join("out")
     }
 
+    /// The suite's file.
+    pub(crate) fn suite(&self) -> PathBuf {
+        self.folder.path().join("suite.toml")
+    }
+
+    /// Goes on with the comparison that was ended.
+    pub(crate) fn resume(&self) -> Outcome {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        command.arg("compare").arg("--resume").arg(self.out());
+        self.outcome(spawn(&mut command))
+    }
+
+    /// Lists the suite.
+    pub(crate) fn list(&self, arguments: &[&str]) -> Outcome {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        command.arg("list").arg("--config").arg(self.suite()).args(arguments);
+        self.outcome(spawn(&mut command))
+    }
+
     /// Starts the comparison.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
@@ -62,17 +86,8 @@ impl Bench {
         if !arguments.contains(&"--profile") {
             command.args(["--profile", "test"]);
         }
-        command
-            .arg("--config")
-            .arg(self.folder.path().join("suite.toml"))
-            .arg("--out")
-            .arg(self.out())
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("loadgen starts")
+        command.arg("--config").arg(self.suite()).arg("--out").arg(self.out()).args(arguments);
+        spawn(&mut command)
     }
 
     /// Runs the comparison to its end.

@@ -44,6 +44,13 @@ def answer(path, body):
     return 200, "text/plain", b"Hello world!"
 
 
+def spin(seconds):
+    """Uses so much CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
 def head(status, media_type, length):
     lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {length}"]
     if MODE != "bare":
@@ -63,6 +70,7 @@ async def serve(reader, writer):
             body = await reader.readexactly(length)
             if os.environ.get("DELAY_MS"):
                 await asyncio.sleep(int(os.environ["DELAY_MS"]) / 1000)
+            spin(float(os.environ.get("SPIN_MS", 0)) / 1000)
             status, media_type, content = answer(request.split()[1].decode(), body)
             ANSWERED += 1
             writer.write(head(status, media_type, len(content)) + content)

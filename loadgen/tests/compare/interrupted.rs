@@ -65,3 +65,64 @@ fn after_kill_9_the_trials_are_on_disk_and_the_contender_is_gone() {
     let pids = bench.noted_pids();
     until("the contender dies with the harness", || processes_named_in(&pids).is_empty());
 }
+
+/// The trials of a result: which cell and block each is of.
+fn trials(result: &Value) -> Vec<(String, u64)> {
+    let all = result["trials"].as_array().expect("trials");
+    let name = |trial: &Value| trial["contender"].as_str().expect("a name").to_owned();
+    all.iter().map(|t| (name(t), t["block"].as_u64().expect("a block"))).collect()
+}
+
+#[test]
+fn after_kill_9_the_rest_is_measured_with_resume() {
+    let bench = bench();
+    let child = bench.start(&["--trials", "6", "--seed", "7"]);
+    until_third_trial(&bench);
+    signal(&child, "-KILL");
+    bench.outcome(child);
+    let stored = bench.out().join("trials.jsonl");
+    let before = std::fs::read_to_string(&stored).unwrap();
+    // As if it had been killed while it wrote a trial.
+    std::fs::write(&stored, format!("{before}{{\"scenario\":\"hel")).unwrap();
+    let outcome = bench.resume();
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let result = outcome.result();
+    let expected: Vec<_> = (0..6).map(|block| ("one".to_owned(), block)).collect();
+    assert_eq!(trials(&result), expected);
+    assert_eq!((&result["interrupted"], &result["manifest"]["seed"]), (&false.into(), &7.into()));
+    assert_eq!(result["manifest"]["resumed_at"].as_array().unwrap().len(), 1);
+    assert_eq!(result["cells"][0]["trials"]["run"], 6);
+    let after = std::fs::read_to_string(&stored).unwrap();
+    assert!(after.starts_with(&before), "what was measured is kept as it was");
+    // And nothing is left to do.
+    let again = bench.resume();
+    assert_eq!((again.status, trials(&again.result()).len()), (Some(0), 6), "{again:?}");
+}
+
+#[test]
+fn another_suite_or_machine_is_not_gone_on_with() {
+    let bench = bench();
+    assert_eq!(bench.compare(&[]).status, Some(0));
+    let plan = bench.out().join("plan.json");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    let mut other: Value = serde_json::from_str(&text).unwrap();
+    other["host"]["cpu_model"] = "Another CPU".into();
+    std::fs::write(&plan, other.to_string()).unwrap();
+    let refused = bench.resume();
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("the CPU was \"Another CPU\" and is"), "{refused:?}");
+    std::fs::write(&plan, text).unwrap();
+    let suite = std::fs::read_to_string(bench.suite()).unwrap();
+    std::fs::write(bench.suite(), format!("{suite}# changed\n")).unwrap();
+    let refused = bench.resume();
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("the suite has changed"), "{refused:?}");
+}
+
+#[test]
+fn a_folder_without_a_comparison_is_not_gone_on_with() {
+    let bench = bench();
+    let refused = bench.resume();
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("cannot go on with"), "{refused:?}");
+}

@@ -1,6 +1,9 @@
 //! `loadgen compare` through the real binary, on small contenders of its own.
 
+mod add_a_contender;
 mod bench;
 mod cases;
 mod interrupted;
+mod limits;
+mod list;
 mod usage;

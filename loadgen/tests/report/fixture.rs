@@ -67,7 +67,7 @@ pub(crate) fn comparison(rate: impl Fn(&str, &str) -> f64) -> Comparison {
         host: host(),
         cells: summary::cells(&cells, &trials, &manifest.ceiling, SEED),
         skipped: vec!["deno: not on this machine; npm ci in runtimes/ fetches it".into()],
-        warnings: summary::answer_warnings(&trials),
+        warnings: summary::warnings(&trials, manifest.workers),
         interrupted: false,
         trials,
         manifest,
@@ -134,7 +134,9 @@ fn trial(planned: plan::PlannedTrial, index: usize, scale: f64) -> Trial {
             context_switches: 1200,
             host_busy_s: 2.9,
             host_steal_s: 0.0,
+            ..WindowCost::default()
         }),
+        generator_ceiling_per_s: None,
         cpu_source: valid.then(|| "cgroup v2 cpu.stat".into()),
         memory_mib: valid.then(|| Memory {
             mean: 20.0 + cost_us.min(80.0),
@@ -168,6 +170,7 @@ fn load(rate: f64, connections: u32, index: usize) -> Load {
     Load {
         elapsed_s: WINDOW_S,
         warmup_s: 0.8,
+        warmup_steady: None,
         requests: Requests {
             sent: completed + u64::from(connections),
             completed,
@@ -217,16 +220,21 @@ fn manifest(order: Vec<plan::PlannedTrial>) -> Manifest {
         profile: "quick".into(),
         trials_per_cell: TRIALS,
         warmup_s: 0.8,
+        warmup_max_s: 0.8,
         duration_s: WINDOW_S,
         seed: SEED,
         order,
         ceiling: "rust".into(),
         workers: 1,
+        cpu_quota: None,
+        generator_ceilings: Vec::new(),
         generator_threads: 1,
         pins: Pins { server_cpus: vec![0], generator_cpus: vec![1], warning: None },
         versions: BTreeMap::from([("node".into(), "v24.1.0".into())]),
         requests: BTreeMap::from([("hello".into(), "GET http://HOST/".into())]),
         runtimes_lock_sha256: None,
+        suite_sha256: String::new(),
+        resumed_at: Vec::new(),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn deno(script: &str) -> Result<Option<Program>> {
         Program::new(&binaries.deno)
             .arg("run")
             .arg("--no-prompt")
+            .arg("--unstable-net") // reusePort, in the form for several cores
             .arg("--allow-net=127.0.0.1")
             .arg("--allow-env")
             .arg("--allow-read")

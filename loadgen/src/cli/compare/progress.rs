@@ -44,6 +44,14 @@ impl ShownProgress {
 }
 
 impl Progress for ShownProgress {
+    fn measuring_ceilings(&mut self, count: usize) {
+        let message = format!("measuring what the generator itself can reach ({count} loads)");
+        match &self.bar {
+            Some(bar) => bar.set_message(message),
+            None => eprintln!("First {message}."),
+        }
+    }
+
     fn started(&mut self, planned: &PlannedTrial, number: usize, total: usize, left: Duration) {
         let left = minutes(left);
         if let Some(bar) = &self.bar {

@@ -15,10 +15,14 @@ use crate::scenario::{Contender, Scenario, Suite};
 pub(super) struct Selection {
     pub(super) suite: Suite,
     pub(super) cells: Vec<Cell>,
+    /// What is unusual about it.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Selection {
-    pub(super) fn new(args: &Args, mut suite: Suite) -> anyhow::Result<Self> {
+    /// What `args` ask for, of contenders that suit a table of `workers` workers each, or that were
+    /// named.
+    pub(super) fn new(args: &Args, mut suite: Suite, workers: usize) -> anyhow::Result<Self> {
         let scenarios = suite.scenarios.iter().map(|scenario| scenario.name.as_str());
         check_names("scenario", &args.scenario, scenarios)?;
         let contenders = suite.contenders.iter().map(|contender| contender.name.as_str());
@@ -34,7 +38,7 @@ impl Selection {
         let mut cells = Vec::new();
         for scenario in &suite.scenarios {
             for contender in &suite.contenders {
-                if wanted(args, scenario, contender) {
+                if wanted(args, scenario, contender, workers) {
                     cells.extend(levels(args, scenario).iter().map(|&connections| Cell {
                         scenario: scenario.name.clone(),
                         contender: contender.name.clone(),
@@ -46,7 +50,8 @@ impl Selection {
         if cells.is_empty() {
             bail!("none of the contenders asked for plays one of the scenarios asked for");
         }
-        Ok(Self { suite, cells })
+        let warnings = mixed(&suite, &cells, workers);
+        Ok(Self { suite, cells, warnings })
     }
 
     /// Contenders that are measured, with each of their scenarios.
@@ -89,7 +94,7 @@ impl Selection {
         let mut known: BTreeMap<Vec<String>, Option<String>> = BTreeMap::new();
         let mut versions = BTreeMap::new();
         for (contender, scenario) in self.played() {
-            let Some(command) = version_command(contender, scenario, places) else { continue };
+            let Some(command) = places.version_command(contender, scenario) else { continue };
             let ask = || host::version(&command);
             let version = known.entry(command.clone()).or_insert_with(ask).clone();
             if let Some(version) = version {
@@ -100,25 +105,34 @@ impl Selection {
     }
 }
 
-/// The command that tells a contender's version: the one given, or `--version` of a program of ours.
-fn version_command(contender: &Contender, scenario: &str, places: &Places) -> Option<Vec<String>> {
-    let command = match &contender.version {
-        Some(command) => command.clone(),
-        None if contender.command[0].starts_with('{') => {
-            vec![contender.command[0].clone(), "--version".into()]
-        }
-        None => return None,
-    };
-    command.iter().map(|text| places.fill(text, scenario, 1).ok()).collect()
-}
-
-fn wanted(args: &Args, scenario: &Scenario, contender: &Contender) -> bool {
-    let listed = |names: &[String], name: &str| {
-        names.is_empty() || names.iter().any(|n| n == name || name == format!("{n}-again"))
+fn wanted(args: &Args, scenario: &Scenario, contender: &Contender, workers: usize) -> bool {
+    let named = |names: &[String], name: &str| {
+        names.iter().any(|n| n == name || name == format!("{n}-again"))
     };
     contender.scenarios.contains(&scenario.name)
-        && listed(&args.scenario, &scenario.name)
-        && listed(&args.contender, &contender.name)
+        && (args.scenario.is_empty() || named(&args.scenario, &scenario.name))
+        && if args.contender.is_empty() {
+            contender.workers.suits(workers)
+        } else {
+            named(&args.contender, &contender.name)
+        }
+}
+
+/// Contenders that were named but can use another number of workers than the others are given.
+fn mixed(suite: &Suite, cells: &[Cell], workers: usize) -> Vec<String> {
+    let unsuited = suite.contenders.iter().filter(|contender| {
+        !contender.workers.suits(workers)
+            && cells.iter().any(|cell| {
+                cell.contender == contender.name && contender.scenarios.contains(&cell.scenario)
+            })
+    });
+    let mut names: Vec<&str> = unsuited.map(|contender| contender.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let names = names.join(", ");
+    vec![format!("mixed tables: {workers} worker(s) asked for do not suit {names}")]
 }
 
 fn levels<'a>(args: &'a Args, scenario: &'a Scenario) -> &'a [u32] {
@@ -145,7 +159,11 @@ fn check_names<'a>(
 
 /// SHA-256 of a file, in hexadecimal digits.
 pub(super) fn sha256_of(path: &Path) -> Option<String> {
+    Some(sha256(&std::fs::read(path).ok()?))
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
     use sha2::{Digest, Sha256};
-    let digest = Sha256::digest(std::fs::read(path).ok()?);
-    Some(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -23,6 +23,7 @@ fn trial(contender: &str, block: u32, rate: f64, verdict: Verdict) -> Trial {
             requests: Requests { completed: 10, ..Requests::default() },
             ..Load::default()
         }),
+        generator_ceiling_per_s: None,
         server: Some(WindowCost {
             elapsed_s: 1.0,
             cpu_user_s: 0.5,

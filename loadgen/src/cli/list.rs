@@ -1,0 +1,162 @@
+//! `loadgen list`: what can be measured here.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use serde::Serialize;
+
+use super::EXIT_OK;
+use crate::experiment::contender::Places;
+use crate::experiment::{host, prepare};
+use crate::scenario::{Contender, Scenario, Suite, Workers};
+
+/// Arguments of `loadgen list`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Scenarios and contenders to use instead of the built-in ones
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Text for people, JSON for programs
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// What there is.
+#[derive(Debug, Serialize)]
+struct Listing {
+    scenarios: Vec<ListedScenario>,
+    contenders: Vec<ListedContender>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedScenario {
+    name: String,
+    request: String,
+    contenders: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedContender {
+    name: String,
+    scenarios: Vec<String>,
+    multi_core: bool,
+    installed: bool,
+    /// What is missing and how to get it; nothing where it is installed.
+    missing: Option<String>,
+    version: Option<String>,
+}
+
+/// Prints the list.
+///
+/// # Errors
+/// The suite cannot be read.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    use std::io::Write as _;
+    let mut places = prepare::folders();
+    let suite = Suite::load(args.config.as_deref(), &places.data)?;
+    let all: Vec<&Contender> = suite.contenders.iter().collect();
+    let wanted = prepare::runtimes_needed(&all);
+    places.runtime_binaries = prepare::runtimes(&places.runtimes, &wanted, false).binaries;
+    let scenarios: Vec<String> = suite.scenarios.iter().map(|s| s.name.clone()).collect();
+    places.server_binaries = prepare::built_servers(&places.workspace, &scenarios);
+    let listing = Listing {
+        scenarios: suite.scenarios.iter().map(|scenario| list_scenario(&suite, scenario)).collect(),
+        contenders: suite.contenders.iter().map(|c| list_contender(&suite, &places, c)).collect(),
+    };
+    let text = match args.format {
+        Format::Text => text(&listing),
+        Format::Json => format!("{}\n", serde_json::to_string_pretty(&listing)?),
+    };
+    // A reader that went away (`| head`) has seen enough.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(ExitCode::from(EXIT_OK))
+}
+
+fn list_scenario(suite: &Suite, scenario: &Scenario) -> ListedScenario {
+    let plays = |contender: &&Contender| contender.scenarios.contains(&scenario.name);
+    ListedScenario {
+        name: scenario.name.clone(),
+        request: format!(
+            "{} {}://{{address}}{}",
+            scenario.method,
+            scenario.scheme(),
+            scenario.path
+        ),
+        contenders: suite.contenders.iter().filter(plays).map(|c| c.name.clone()).collect(),
+    }
+}
+
+fn list_contender(suite: &Suite, places: &Places, contender: &Contender) -> ListedContender {
+    let missing = contender
+        .scenarios
+        .iter()
+        .filter_map(|name| suite.scenario(name))
+        .find_map(|scenario| missing(places, contender, scenario));
+    let scenario = contender.scenarios.first().map_or("", String::as_str);
+    let command = places.version_command(contender, scenario).filter(|_| missing.is_none());
+    ListedContender {
+        name: contender.name.clone(),
+        scenarios: contender.scenarios.clone(),
+        multi_core: contender.workers != Workers::One,
+        installed: missing.is_none(),
+        version: command.and_then(|command| host::version(&command)),
+        missing,
+    }
+}
+
+/// What a contender lacks in a scenario, and how to get it.
+fn missing(places: &Places, contender: &Contender, scenario: &Scenario) -> Option<String> {
+    match places.command_line(contender, scenario, 1) {
+        Ok(line) => {
+            (!is_program(&line.argv[0])).then(|| format!("there is no program {}", line.argv[0]))
+        }
+        Err(server) if server.starts_with("server-") => {
+            Some(format!("{server} is not built yet; `loadgen compare` builds it"))
+        }
+        Err(runtime) => {
+            Some(format!("{runtime} is not installed yet; `loadgen compare` fetches it with npm"))
+        }
+    }
+}
+
+/// Whether this would be found: a path, or a name in one of the folders of `PATH`.
+fn is_program(program: &str) -> bool {
+    if program.contains('/') {
+        return Path::new(program).is_file();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn text(listing: &Listing) -> String {
+    let mut text = String::from("Scenarios\n");
+    let width = |names: &mut dyn Iterator<Item = &String>| {
+        names.map(|name| name.chars().count()).max().unwrap_or(0)
+    };
+    let name_width = width(&mut listing.scenarios.iter().map(|scenario| &scenario.name));
+    let request_width = width(&mut listing.scenarios.iter().map(|scenario| &scenario.request));
+    for ListedScenario { name, request, contenders } in &listing.scenarios {
+        let contenders = contenders.join(", ");
+        let _ = writeln!(text, "  {name:name_width$}  {request:request_width$}  {contenders}");
+    }
+    text.push_str("\nContenders\n");
+    let name_width = width(&mut listing.contenders.iter().map(|contender| &contender.name));
+    for contender in &listing.contenders {
+        let state = match (&contender.missing, &contender.version) {
+            (Some(missing), _) => format!("not installed: {missing}"),
+            (None, Some(version)) => version.clone(),
+            (None, None) => "installed; it is not asked for its version".to_owned(),
+        };
+        let name = &contender.name;
+        let _ =
+            writeln!(text, "  {name:name_width$}  {state}  ({})", contender.scenarios.join(", "));
+    }
+    text
+}

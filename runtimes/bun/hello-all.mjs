@@ -1,0 +1,9 @@
+// Bun, hello on several cores: plain Bun.serve with reusePort.
+
+import { listen, only } from '../shared/bun.mjs';
+import { startOthers } from '../shared/bun-all.mjs';
+
+const hello = () => new Response('Hello world!');
+
+startOthers(import.meta.path);
+Bun.serve({ ...listen, ...only('/', { GET: hello, HEAD: hello }), reusePort: true });
