@@ -167,6 +167,44 @@ fn parse_cpu_lines(text: &str, cpus: &[usize]) -> CpuLine {
     sum
 }
 
+/// Time that tasks ran on `cpus` by the scheduler's own clock, which interrupts of a task's own are
+/// charged to, as in the counters of processes: from `/proc/schedstat`, else from the top group of
+/// `cpuacct`. `None` where the kernel has neither.
+pub fn tasks_ran(cpus: &[usize]) -> Option<Duration> {
+    const TOP_GROUPS: [&str; 2] = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"];
+    let schedstat = fs::read_to_string("/proc/schedstat").ok();
+    schedstat.and_then(|text| parse_schedstat(&text, cpus)).or_else(|| {
+        TOP_GROUPS.iter().find_map(|group| {
+            let text = fs::read_to_string(format!("{group}/cpuacct.usage_percpu")).ok()?;
+            parse_usage_percpu(&text, cpus)
+        })
+    })
+}
+
+/// Lines `cpuN` with nine numbers, of which the seventh is the time tasks ran, ns
+/// (Documentation/scheduler/sched-stats.rst).
+fn parse_schedstat(text: &str, cpus: &[usize]) -> Option<Duration> {
+    let ran = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let cpu: usize = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
+        Some((cpu, fields.nth(6)?.parse::<u64>().ok()?))
+    };
+    let of_cpus: Vec<u64> = text
+        .lines()
+        .filter_map(ran)
+        .filter(|(cpu, _)| cpus.contains(cpu))
+        .map(|(_, t)| t)
+        .collect();
+    (of_cpus.len() == cpus.len()).then(|| Duration::from_nanos(of_cpus.iter().sum()))
+}
+
+/// One number for each CPU, ns.
+fn parse_usage_percpu(text: &str, cpus: &[usize]) -> Option<Duration> {
+    let all: Vec<u64> = text.split_ascii_whitespace().map_while(|n| n.parse().ok()).collect();
+    let times: Option<Vec<u64>> = cpus.iter().map(|&cpu| all.get(cpu).copied()).collect();
+    times.map(|times| Duration::from_nanos(times.iter().sum()))
+}
+
 /// A listening TCP socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listener {
@@ -276,6 +314,18 @@ mod tests {
         assert_eq!((line.busy, line.steal), (ticks(13), ticks(5)));
         assert_eq!(parse_cpu_lines(text, &[0, 1]).steal, ticks(55));
         assert_eq!(parse_cpu_lines("", &[0]), CpuLine::default());
+    }
+
+    #[test]
+    fn time_by_the_schedulers_clock_is_added_up_over_the_cpus_asked_for() {
+        let usage = "3000000000 4000000000 \n";
+        assert_eq!(parse_usage_percpu(usage, &[1]), Some(Duration::from_secs(4)));
+        assert_eq!(parse_usage_percpu(usage, &[0, 1]), Some(Duration::from_secs(7)));
+        assert_eq!(parse_usage_percpu(usage, &[2]), None);
+        let schedstat = "version 15\ncpu0 0 0 9 9 9 9 3000000000 8 7\ndomain0 3 1 1 1 1 1 1\n\
+            cpu1 0 0 9 9 9 9 4000000000 8 7\n";
+        assert_eq!(parse_schedstat(schedstat, &[0, 1]), Some(Duration::from_secs(7)));
+        assert_eq!(parse_schedstat(schedstat, &[2]), None);
     }
 
     #[test]

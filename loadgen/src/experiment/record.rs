@@ -207,6 +207,18 @@ pub struct Manifest {
     pub resumed_at: Vec<String>,
 }
 
+impl Manifest {
+    /// The length of the warm-up in words: `1 s`, or `1 s to 3 s, until the rate was steady,`.
+    pub fn warmup_in_words(&self) -> String {
+        let (least, most) = (self.warmup_s, self.warmup_max_s);
+        if most > least {
+            format!("{least} s to {most} s, until the rate was steady,")
+        } else {
+            format!("{least} s")
+        }
+    }
+}
+
 /// The machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]

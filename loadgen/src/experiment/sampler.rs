@@ -26,6 +26,7 @@ pub struct Edge {
     threads: BTreeMap<i32, (String, Duration)>,
     context_switches: u64,
     cpus_in_use: CpuLine,
+    tasks_ran: Option<Duration>,
     throttling: Option<Throttling>,
     /// CPU time of this process: engine, content checks, sampling.
     harness: Duration,
@@ -46,6 +47,7 @@ impl Edge {
             threads: threads.map(|(tid, name, time)| (tid, (name, time))).collect(),
             context_switches: members.iter().map(|&pid| procfs::context_switches(pid)).sum(),
             cpus_in_use: procfs::cpu_lines(cpus),
+            tasks_ran: procfs::tasks_ran(cpus),
             throttling,
             harness: cpu_time(ClockId::ProcessCPUTime),
             reading: cpu_time(ClockId::ThreadCPUTime).saturating_sub(began),
@@ -125,6 +127,9 @@ pub fn window_cost(opened: &Edge, closed: &Edge) -> WindowCost {
         .collect();
     busy_threads.sort_by(|a, b| b.cpu_percent.total_cmp(&a.cpu_percent));
     let host = |edge: &Edge| edge.cpus_in_use;
+    // Clock ticks leave interrupts out, and the exact clock what runs outside of a container.
+    let ticks = host(closed).busy.saturating_sub(host(opened).busy);
+    let exact = opened.tasks_ran.zip(closed.tasks_ran).map(|(then, now)| now.saturating_sub(then));
     WindowCost {
         elapsed_s: elapsed,
         cpu_user_s: cpu.user.as_secs_f64(),
@@ -132,7 +137,7 @@ pub fn window_cost(opened: &Edge, closed: &Edge) -> WindowCost {
         threads: closed.threads.len(),
         busy_threads,
         context_switches: closed.context_switches.saturating_sub(opened.context_switches),
-        host_busy_s: host(closed).busy.saturating_sub(host(opened).busy).as_secs_f64(),
+        host_busy_s: ticks.max(exact.unwrap_or_default()).as_secs_f64(),
         host_steal_s: host(closed).steal.saturating_sub(host(opened).steal).as_secs_f64(),
         harness_cpu_s: closed.harness.saturating_sub(opened.harness).as_secs_f64(),
         edge_cpu_s: (opened.reading + closed.reading).as_secs_f64(),
@@ -236,6 +241,7 @@ mod tests {
             threads: BTreeMap::from([(1, ("main".to_owned(), Duration::from_millis(thread_ms)))]),
             context_switches: user_ms,
             cpus_in_use: CpuLine::default(),
+            tasks_ran: None,
             throttling: None,
             harness: Duration::ZERO,
             reading: Duration::ZERO,

@@ -238,8 +238,8 @@ pub fn warnings(trials: &[Trial], workers: usize) -> Vec<String> {
     warnings
 }
 
-/// Scenarios whose contenders used different numbers of threads: one worker is not compared with
-/// many unsaid.
+/// How many threads shared the work, where more than one was asked for or the contenders of a
+/// scenario differ: one worker is not compared with many unsaid.
 fn worker_warnings(trials: &[Trial], workers: usize) -> Vec<String> {
     let mut most: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for trial in trials {
@@ -251,7 +251,7 @@ fn worker_warnings(trials: &[Trial], workers: usize) -> Vec<String> {
     }
     let mixed = most.into_iter().filter(|(_, contenders)| {
         let counts: BTreeSet<&usize> = contenders.values().collect();
-        counts.len() > 1 || counts.iter().any(|&&count| count < workers)
+        counts.len() > 1 || workers > 1
     });
     mixed
         .map(|(scenario, contenders)| {

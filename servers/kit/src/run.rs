@@ -29,7 +29,8 @@ use crate::{
 /// Runs a server until it is told to stop.
 #[must_use]
 pub fn run<S: Scenario>() -> ExitCode {
-    let matches = Cli::<S::Args>::command().name(S::NAME).bin_name(S::NAME).get_matches();
+    let command = Cli::<S::Args>::command().name(S::NAME).bin_name(S::NAME);
+    let matches = command.version(env!("CARGO_PKG_VERSION")).get_matches();
     let cli = Cli::<S::Args>::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match start::<S>(&cli.server, cli.scenario) {
         Ok(()) => ExitCode::SUCCESS,

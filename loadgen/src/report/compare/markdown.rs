@@ -46,11 +46,11 @@ fn how(manifest: &Manifest) -> String {
         trials => format!("medians of {trials} trials, ± half of the 95 % bootstrap interval"),
     };
     format!(
-        "Profile `{}`, {}: {trials}. Each trial is a fresh process, {} s of warm-up and {} s of \
+        "Profile `{}`, {}: {trials}. Each trial is a fresh process, {} of warm-up and {} s of \
          measurement, closed loop, contenders in random order (seed {}).",
         manifest.profile,
         manifest.started_at,
-        manifest.warmup_s,
+        manifest.warmup_in_words(),
         manifest.duration_s,
         manifest.seed
     )

@@ -43,7 +43,7 @@ fn method(comparison: &Comparison) -> Markup {
     markup! {
         p {
             "Each trial is a fresh process of the contender: its answers are checked, it is loaded for "
-            (manifest.warmup_s) " s that count nowhere, then measured for " (manifest.duration_s)
+            (manifest.warmup_in_words()) " which count nowhere, then measured for " (manifest.duration_s)
             " s in a closed loop: each connection sends its next request when the last one is \
              answered. The trials of all contenders are interleaved in random order. A figure is the \
              median over " (units::counted(manifest.trials_per_cell.into(), "trial")) "."
@@ -76,10 +76,10 @@ fn machine(comparison: &Comparison) -> Markup {
         (
             "profile",
             format!(
-                "{}: {} of each cell, {} s of warm-up, {} s measured",
+                "{}: {} of each cell, {} of warm-up, {} s measured",
                 manifest.profile,
                 units::counted(manifest.trials_per_cell.into(), "trial"),
-                manifest.warmup_s,
+                manifest.warmup_in_words(),
                 manifest.duration_s
             ),
         ),
