@@ -65,9 +65,9 @@ def suite():
     return "\n".join(lines) + f"""
 
 [profiles.ceiling]
-trials = 7
-warmup = "800ms"
-duration = "2s"
+trials = 5
+warmup = "600ms"
+duration = "1s"
 
 [[contender]]
 name = "floor"

@@ -13,8 +13,15 @@ const TOLERANCE_US: f64 = 200.0;
 const PRECISION: f64 = 0.001;
 const ATTEMPTS: usize = 8;
 
-const FIGURES: [(&str, f64); 6] =
-    [("min", 0.0), ("p50", 0.5), ("p75", 0.75), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)];
+const FIGURES: [(&str, f64); 7] = [
+    ("min", 0.0),
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p99", 0.99),
+    ("p99_9", 0.999),
+    ("max", 1.0),
+];
 
 /// The true value of a quantile: the smallest sample that enough samples do not exceed.
 fn truth_us(times: &[Duration], quantile: f64) -> f64 {
@@ -72,6 +79,13 @@ fn lg21_a_constant_delay() {
 fn lg21_two_peaks() {
     holds(&["-c", "1", "-n", "100"], |request| {
         Duration::from_millis(if request.number % 5 == 4 { 20 } else { 2 })
+    });
+}
+
+#[test]
+fn lg21_a_rare_peak_is_in_p99_9_and_not_in_p99() {
+    holds(&["-c", "1", "-n", "1200"], |request| {
+        Duration::from_millis(if request.number % 300 == 299 { 20 } else { 1 })
     });
 }
 

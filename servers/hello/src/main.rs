@@ -20,8 +20,8 @@ impl Scenario for Hello {
         (path == "/").then_some(Methods::Get)
     }
 
-    fn answer(&'static self, _: Request) -> impl Future<Output = Response> {
-        ready(server_kit::text("Hello world!"))
+    fn answer(&'static self, request: Request) -> impl Future<Output = Response> {
+        ready(server_kit::text(request, "Hello world!"))
     }
 }
 
