@@ -28,7 +28,11 @@ fn a_cpu_quota_is_kept_and_told() {
     assert!(throttled > 0.0, "{cell}");
     if throttled >= 95.0 {
         assert!(cpu_percent >= 47.0, "{cell}");
-        assert_eq!(cell["verdict"], "server-bound", "{cell}");
+        // The tests beside this one may take the CPUs, but it is never the client's limit.
+        assert!(
+            ["server-bound", "host-noisy"].contains(&cell["verdict"].as_str().unwrap()),
+            "{cell}"
+        );
     }
     assert_eq!(outcome.result()["manifest"]["cpu_quota"], 0.5);
 }
