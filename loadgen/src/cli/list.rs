@@ -152,7 +152,7 @@ fn text(listing: &Listing) -> String {
         let state = match (&contender.missing, &contender.version) {
             (Some(missing), _) => format!("not installed: {missing}"),
             (None, Some(version)) => version.clone(),
-            (None, None) => "installed; it is not asked for its version".to_owned(),
+            (None, None) => "installed; it tells no version".to_owned(),
         };
         let name = &contender.name;
         let _ =

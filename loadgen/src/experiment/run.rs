@@ -89,6 +89,8 @@ fn measure_ceilings(plan: &mut Plan<'_>, setting: &Setting<'_>, progress: &mut d
     progress.measuring_ceilings(wanted.len());
     for (shape, scenario) in wanted {
         if setting.stop.is_raised() {
+            // Whoever goes on with this measures them all.
+            plan.stored.manifest.generator_ceilings.clear();
             return;
         }
         match ceiling::measure(setting, scenario, shape.connections) {
