@@ -1,5 +1,6 @@
 //! What is measured in which order: blocks over all cells, shuffled with a seed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rand::SeedableRng;
@@ -33,15 +34,23 @@ pub struct PlannedTrial {
     pub block: u32,
 }
 
-/// All trials in the order they run: each block holds every cell once, in an order of its own, so
-/// that a drift of the machine hits all contenders alike.
+/// All trials in the order they run: each block holds every cell once, in an order of its own. The
+/// contenders of one scenario at one number of connections follow each other, so that the machine is
+/// nearly the same for those that are compared: its drift falls out of their ratio within the block.
 pub fn order(cells: &[Cell], trials: u32, seed: u64) -> Vec<PlannedTrial> {
     let mut random = SmallRng::seed_from_u64(seed);
+    let mut tables: BTreeMap<(&str, u32), Vec<&Cell>> = BTreeMap::new();
+    for cell in cells {
+        tables.entry((&cell.scenario, cell.connections)).or_default().push(cell);
+    }
+    let mut tables: Vec<Vec<&Cell>> = tables.into_values().collect();
     let mut planned = Vec::with_capacity(cells.len() * trials as usize);
     for block in 0..trials {
-        let mut shuffled = cells.to_vec();
-        shuffled.shuffle(&mut random);
-        planned.extend(shuffled.into_iter().map(|cell| PlannedTrial { cell, block }));
+        tables.shuffle(&mut random);
+        for table in &mut tables {
+            table.shuffle(&mut random);
+            planned.extend(table.iter().map(|&cell| PlannedTrial { cell: cell.clone(), block }));
+        }
     }
     planned
 }
@@ -76,6 +85,24 @@ mod tests {
             let distinct: BTreeSet<_> = chunk.iter().map(|trial| &trial.cell).collect();
             assert_eq!(distinct.len(), 4);
             assert!(chunk.iter().all(|trial| trial.block == block));
+        }
+    }
+
+    #[test]
+    fn contenders_that_are_compared_follow_each_other() {
+        let mut cells = cells();
+        cells.extend(["rust", "node"].map(|contender| Cell {
+            scenario: "https".into(),
+            contender: contender.into(),
+            connections: 50,
+        }));
+        for block in order(&cells, 5, 1).chunks(cells.len()) {
+            let tables: Vec<(&str, u32)> = block
+                .iter()
+                .map(|trial| (trial.cell.scenario.as_str(), trial.cell.connections))
+                .collect();
+            let changes = tables.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert_eq!(changes, 2, "three tables, each in one piece: {tables:?}");
         }
     }
 

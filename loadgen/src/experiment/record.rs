@@ -296,11 +296,12 @@ pub struct CellResult {
     /// Rate by what the generator reached on a server that does nothing but answer, percent.
     #[serde(default)]
     pub percent_of_generator_ceiling: Option<f64>,
-    /// Rate by the ceiling's rate in the same scenario at the same connections.
+    /// Rate by the ceiling's rate in the same scenario at the same connections: the median over blocks
+    /// of the ratio within the block.
     pub percent_of_ceiling: Option<f64>,
     /// 95 % bootstrap interval of it.
     pub percent_of_ceiling_interval: Option<Interval>,
-    /// CPU time per request by the ceiling's.
+    /// CPU time per request by the ceiling's, in the same way.
     pub cost_ratio_to_ceiling: Option<f64>,
 }
 

@@ -164,8 +164,16 @@ fn service_time(used: &[&Trial]) -> Option<ServiceTime> {
     })
 }
 
-fn rates(trials: &[&Trial]) -> Vec<f64> {
-    used(trials).into_iter().filter_map(rate).collect()
+/// A figure of one contender by the other's, within each block that counts for both: what the machine
+/// did meanwhile, it did to both.
+fn block_ratios(of: &[&Trial], to: &[&Trial], value: fn(&Trial) -> Option<f64>) -> Vec<f64> {
+    let by_block = |trials: &[&Trial]| -> BTreeMap<u32, f64> {
+        let figures = used(trials).into_iter();
+        figures.filter_map(|trial| Some((trial.planned.block, value(trial)?))).collect()
+    };
+    let to = by_block(to);
+    let ratio = |(block, value): (u32, f64)| Some(value / to.get(&block)?);
+    by_block(of).into_iter().filter_map(ratio).filter(|ratio| ratio.is_finite()).collect()
 }
 
 fn compare_with_ceiling(
@@ -181,19 +189,16 @@ fn compare_with_ceiling(
         .collect();
     for index in 0..results.len() {
         let Some(&top) = ceilings.get(&key(&results[index])) else { continue };
-        let ratio = |value: fn(&CellResult) -> Option<f64>| {
-            Some(value(&results[index])? / value(&results[top])?)
-        };
-        let percent = ratio(|cell| cell.rate_per_s).map(|ratio| ratio * 100.0);
-        let cost_ratio = ratio(|cell| cell.cpu_us_per_request);
-        let interval = percent.and(if index == top {
-            None
-        } else {
-            stats::ratio_interval(&rates(&samples[index]), &rates(&samples[top]), seed)
-        });
+        if results[index].rate_per_s.is_none() {
+            continue;
+        }
+        let ratios = |value| block_ratios(&samples[index], &samples[top], value);
+        let (rates, costs) = (ratios(rate), ratios(cost));
+        let middle = |ratios: &[f64]| (!ratios.is_empty()).then(|| median(ratios));
+        let interval = if index == top { None } else { stats::median_interval(&rates, seed) };
         let cell = &mut results[index];
-        cell.percent_of_ceiling = percent;
-        cell.cost_ratio_to_ceiling = cost_ratio;
+        cell.percent_of_ceiling = middle(&rates).map(|ratio| ratio * 100.0);
+        cell.cost_ratio_to_ceiling = middle(&costs);
         cell.percent_of_ceiling_interval =
             interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 });
     }
@@ -219,7 +224,7 @@ fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
         let mut first_of_group = 0;
         for (place, &index) in order.iter().enumerate() {
             let first = order[first_of_group];
-            if stats::differ(&rates(&samples[index]), &rates(&samples[first]), seed) {
+            if stats::differ(&block_ratios(&samples[index], &samples[first], rate), seed) {
                 first_of_group = place;
             } else {
                 results[index].tied = place != first_of_group;

@@ -76,6 +76,28 @@ fn the_same_contender_under_two_names_is_a_tie() {
 }
 
 #[test]
+fn a_drift_of_the_machine_does_not_hide_a_difference() {
+    let drift = [100.0, 60.0, 130.0, 80.0, 110.0];
+    let slower = drift.map(|rate| rate * 0.9);
+    let all = [trials("rust", &drift), trials("node", &slower)].concat();
+    let results = summary(&["rust", "node"], &all);
+    assert_eq!((results[0].rank, results[1].rank), (Some(1), Some(2)));
+    let interval = results[1].percent_of_ceiling_interval.unwrap();
+    assert!((interval.low - 90.0).abs() < 1e-9 && (interval.high - 90.0).abs() < 1e-9);
+}
+
+#[test]
+fn blocks_that_count_for_one_of_two_are_not_compared() {
+    let mut all = [trials("rust", &FAST), trials("node", &SLOW)].concat();
+    all[0].verdict = Verdict::HostNoisy;
+    all[6].verdict = Verdict::HostNoisy;
+    let of = |name: &str| -> Vec<&Trial> {
+        all.iter().filter(|trial| trial.planned.cell.contender == name).collect()
+    };
+    assert_eq!(block_ratios(&of("node"), &of("rust"), rate).len(), 3);
+}
+
+#[test]
 fn one_trial_tells_nobody_apart() {
     let all = [trials("rust", &FAST[..1]), trials("node", &SLOW[..1])].concat();
     let results = summary(&["rust", "node"], &all);

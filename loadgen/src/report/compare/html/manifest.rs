@@ -45,8 +45,10 @@ fn method(comparison: &Comparison) -> Markup {
             "Each trial is a fresh process of the contender: its answers are checked, it is loaded for "
             (manifest.warmup_in_words()) " which count nowhere, then measured for " (manifest.duration_s)
             " s in a closed loop: each connection sends its next request when the last one is \
-             answered. The trials of all contenders are interleaved in random order. A figure is the \
-             median over " (units::counted(manifest.trials_per_cell.into(), "trial")) "."
+             answered. The contenders of a scenario follow each other in random order, once in \
+             each block of trials. A figure is the median over "
+            (units::counted(manifest.trials_per_cell.into(), "trial"))
+            "; shares of the ceiling are the median of the ratios within the blocks."
         }
         p {
             "Latency is service time: from the first byte of a request to the last byte of its \
