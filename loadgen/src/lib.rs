@@ -8,3 +8,4 @@ pub mod experiment;
 pub mod histogram;
 pub mod report;
 pub mod scenario;
+pub mod utc;

@@ -29,6 +29,7 @@ use crate::experiment::verdict::Verdict;
 use crate::experiment::{host, plan, prepare, probe, run as experiment};
 use crate::report::compare as report;
 use crate::scenario::{Profile, Suite};
+use crate::utc;
 use progress::ShownProgress;
 use selection::Selection;
 
@@ -231,7 +232,7 @@ fn manifest(
         version: env!("CARGO_PKG_VERSION").into(),
         git_revision: host::git_revision(&places.workspace),
         command_line: std::env::args().collect(),
-        started_at: host::now(),
+        started_at: utc::now(),
         profile: args.profile.clone(),
         trials_per_cell: profile.trials,
         warmup_s: profile.warmup.as_secs_f64(),

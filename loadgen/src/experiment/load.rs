@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::preflight::{AnswerShape, Reach};
-use super::record::{Failure, Load, Requests, ServiceTime};
+use super::record::{Failure, Load, Requests};
 use crate::engine::{
     Addresses, Body, Expectations, Framing, Pacing, RequestSpec, RunResult, RunSpec, Sampling,
     Stop, Target, Template, TlsSpec,
 };
-use crate::histogram;
+use crate::histogram::{self, Times};
 use crate::scenario::{Profile, RequestBody, Scenario};
 
 /// One answer in this time, per generator thread, has its content checked.
@@ -145,9 +145,9 @@ fn sampling(scenario: &Scenario) -> Sampling {
 pub fn load(result: &RunResult, connections: u32) -> Load {
     let elapsed_s = result.elapsed.as_secs_f64();
     let counts = result.requests;
-    let service_time_us = service_time(&result.service_time_ns);
+    let service_time_us = Times::of(&result.service_time_ns);
     let rate_per_s = if elapsed_s > 0.0 { count(counts.completed) / elapsed_s } else { 0.0 };
-    let waiting = rate_per_s * service_time_us.mean / 1e6;
+    let waiting = rate_per_s * service_time_us.mean.unwrap_or(0.0) / 1e6;
     let tls = result.tls.as_ref().map(|tls| {
         let alpn = tls.alpn.as_deref().unwrap_or("no ALPN");
         format!("{} {} {alpn}", tls.version, tls.cipher)
@@ -184,28 +184,7 @@ pub fn load(result: &RunResult, connections: u32) -> Load {
     }
 }
 
-fn service_time(histogram: &hdrhistogram::Histogram<u64>) -> ServiceTime {
-    let us = |ns: u64| count(ns) / 1e3;
-    let at = |quantile: f64| us(histogram.value_at_quantile(quantile));
-    if histogram.is_empty() {
-        return ServiceTime::default();
-    }
-    ServiceTime {
-        min: us(histogram.min()),
-        mean: histogram.mean() / 1e3,
-        stdev: histogram.stdev() / 1e3,
-        p25: at(0.25),
-        p50: at(0.50),
-        p75: at(0.75),
-        p90: at(0.90),
-        p95: at(0.95),
-        p99: at(0.99),
-        p99_9: at(0.999),
-        max: us(histogram.max()),
-    }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts and ns of a run are far below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]
 fn count(number: u64) -> f64 {
     number as f64
 }

@@ -11,6 +11,7 @@ use super::preflight::AnswerShape;
 use super::sampler::{Memory, WindowCost};
 use super::stats::Interval;
 use super::verdict::Verdict;
+use crate::histogram::Times;
 
 /// Value of [`Comparison::schema`].
 pub const SCHEMA: &str = "loadgen-compare/1";
@@ -67,7 +68,7 @@ pub struct Load {
     /// Completed requests per second.
     pub rate_per_s: f64,
     /// Service time of completed requests.
-    pub service_time_us: ServiceTime,
+    pub service_time_us: Times,
     /// The histogram it is taken from, ns: HdrHistogram V2, deflated, base64; merges without loss.
     #[serde(default)]
     pub service_time_ns_hdr: String,
@@ -112,23 +113,6 @@ pub struct Requests {
 pub struct Failure {
     pub count: u64,
     pub example: String,
-}
-
-/// Service time in µs. In a cell: medians over its trials, but the least `min` and the largest `max`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct ServiceTime {
-    pub min: f64,
-    pub mean: f64,
-    pub stdev: f64,
-    pub p25: f64,
-    pub p50: f64,
-    pub p75: f64,
-    pub p90: f64,
-    pub p95: f64,
-    pub p99: f64,
-    pub p99_9: f64,
-    pub max: f64,
 }
 
 /// A whole comparison, as in `result.json`; everything else is derived from it.
@@ -261,8 +245,9 @@ pub struct CellResult {
     pub rate_interval: Option<Interval>,
     /// Blocks whose rate is far from the others' (modified z-score over 3.5).
     pub outlying_blocks: Vec<u32>,
-    /// Service time.
-    pub service_time_us: Option<ServiceTime>,
+    /// Service time: medians over the trials, but the least `min`, the largest `max`, and the
+    /// `count` of all.
+    pub service_time_us: Option<Times>,
     /// CPU of the server, percent of one CPU.
     pub cpu_percent: Option<f64>,
     /// CPU of the server in the kernel, percent of one CPU.

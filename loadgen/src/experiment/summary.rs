@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Cell;
-use super::record::{CellResult, Load, ServiceTime, Trial, TrialCounts};
+use super::record::{CellResult, Load, Trial, TrialCounts};
 use super::sampler::Memory;
 use super::stats::{self, Interval, median};
 use super::verdict::{Verdict, ratio};
+use crate::histogram::Times;
 
 /// Summarises the trials of each cell, in the order of `cells`.
 pub fn cells(cells: &[Cell], trials: &[Trial], ceiling: &str, seed: u64) -> Vec<CellResult> {
@@ -144,13 +145,18 @@ fn memory(used: &[&Trial]) -> Option<Memory> {
     })
 }
 
-fn service_time(used: &[&Trial]) -> Option<ServiceTime> {
-    let all: Vec<ServiceTime> =
+fn service_time(used: &[&Trial]) -> Option<Times> {
+    let all: Vec<Times> =
         used.iter().filter_map(|trial| Some(trial.load.as_ref()?.service_time_us)).collect();
-    let values = |value: fn(&ServiceTime) -> f64| all.iter().map(value).collect::<Vec<f64>>();
-    let middle = |value: fn(&ServiceTime) -> f64| median(&values(value));
-    (!all.is_empty()).then(|| ServiceTime {
-        min: values(|t| t.min).into_iter().fold(f64::INFINITY, f64::min),
+    let values =
+        |value: fn(&Times) -> Option<f64>| all.iter().filter_map(value).collect::<Vec<f64>>();
+    let middle = |value: fn(&Times) -> Option<f64>| {
+        let values = values(value);
+        (!values.is_empty()).then(|| median(&values))
+    };
+    (!all.is_empty()).then(|| Times {
+        count: all.iter().map(|times| times.count).sum(),
+        min: values(|t| t.min).into_iter().reduce(f64::min),
         mean: middle(|t| t.mean),
         stdev: middle(|t| t.stdev),
         p25: middle(|t| t.p25),
@@ -160,7 +166,7 @@ fn service_time(used: &[&Trial]) -> Option<ServiceTime> {
         p95: middle(|t| t.p95),
         p99: middle(|t| t.p99),
         p99_9: middle(|t| t.p99_9),
-        max: values(|t| t.max).into_iter().fold(0.0, f64::max),
+        max: values(|t| t.max).into_iter().reduce(f64::max),
     })
 }
 

@@ -92,7 +92,7 @@ pub fn run(
     let line = setting.places.command_line(contender, scenario, port).map_err(harness)?;
     let mut trial = Trial {
         planned: planned.clone(),
-        started_at: super::host::now(),
+        started_at: crate::utc::now(),
         seed,
         verdict: Verdict::Invalid,
         reason: String::new(),

@@ -8,12 +8,12 @@ use loadgen::experiment::pins::Pins;
 use loadgen::experiment::plan::{self, Cell};
 use loadgen::experiment::preflight::AnswerShape;
 use loadgen::experiment::record::{
-    Comparison, Host, Load, Manifest, Requests, SCHEMA, ServiceTime, Trial,
+    Comparison, Host, Load, Manifest, Requests, SCHEMA, Trial,
 };
 use loadgen::experiment::sampler::{Memory, ThreadShare, WindowCost};
 use loadgen::experiment::summary;
 use loadgen::experiment::verdict::Verdict;
-use loadgen::histogram;
+use loadgen::histogram::{self, Times};
 
 /// Trials of each cell.
 pub(crate) const TRIALS: u32 = 5;
@@ -165,7 +165,6 @@ fn load(rate: f64, connections: u32, index: usize) -> Load {
     let completed = (rate * WINDOW_S) as u64;
     let mean_us = f64::from(connections) / rate * 1e6;
     let times = service_times(mean_us, index);
-    let at = |quantile| times.value_at_quantile(quantile) as f64 / 1e3;
     let step = |step: usize| (rate / 10.0 * (1.0 + 0.04 * noise(index, step + 3))) as u64;
     Load {
         elapsed_s: WINDOW_S,
@@ -178,19 +177,7 @@ fn load(rate: f64, connections: u32, index: usize) -> Load {
             ..Requests::default()
         },
         rate_per_s: rate,
-        service_time_us: ServiceTime {
-            min: times.min() as f64 / 1e3,
-            mean: mean_us,
-            stdev: times.stdev() / 1e3,
-            p25: at(0.25),
-            p50: at(0.5),
-            p75: at(0.75),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p99_9: at(0.999),
-            max: times.max() as f64 / 1e3,
-        },
+        service_time_us: Times { mean: Some(mean_us), ..Times::of(&times) },
         service_time_ns_hdr: histogram::encode(&times),
         status: BTreeMap::from([(200, completed)]),
         content_checked: 15,

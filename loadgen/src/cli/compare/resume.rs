@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 
 use super::Args;
-use crate::experiment::host;
 use crate::experiment::record::Trial;
 use crate::experiment::store::{Store, StoredPlan};
+use crate::utc;
 
 /// A folder to write to, what is measured, and the trials that are there already.
 pub(super) type Begun = (Store, StoredPlan, Vec<Trial>);
@@ -30,7 +30,7 @@ pub(super) fn go_on(begun: Begun, now: &StoredPlan) -> anyhow::Result<Begun> {
         let folder = store.folder().display();
         bail!("cannot go on with {folder}: {change}; start a new comparison");
     }
-    stored.manifest.resumed_at.push(host::now());
+    stored.manifest.resumed_at.push(utc::now());
     Ok((store, stored, trials))
 }
 

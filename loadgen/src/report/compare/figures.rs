@@ -10,10 +10,10 @@ use super::chart::{
 };
 use super::measure::{self, MEASURES, Measure, PERCENT_OF_CEILING};
 use super::table::{scenarios, significant};
-use crate::experiment::record::{CellResult, Comparison, ServiceTime, Trial};
+use crate::experiment::record::{CellResult, Comparison, Trial};
 use crate::experiment::stats::Interval;
 use crate::experiment::verdict::Verdict;
-use crate::histogram;
+use crate::histogram::{self, Times};
 
 /// Seconds in one number of a trial's timeline.
 const TIMELINE_STEP_S: f64 = 0.1;
@@ -234,16 +234,16 @@ fn percentile_points(trials: &[&Trial]) -> Vec<Points> {
 }
 
 /// From the least to the last percentile that more than one request stands for.
-#[expect(clippy::cast_precision_loss, reason = "counts and ns of a run are far below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]
 fn curve(histogram: &Histogram<u64>) -> Points {
     let last = (histogram.len() as f64).log10().max(0.3);
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS_PER_NINE));
     let nines = steps.take_while(|nines| *nines < last).chain([last]);
-    let us = |nines: f64| histogram.value_at_quantile(1.0 - 10f64.powf(-nines)) as f64 / 1e3;
+    let us = |nines: f64| histogram::us_at(histogram, 1.0 - 10f64.powf(-nines));
     nines.map(|nines| (nines, us(nines))).collect()
 }
 
-fn usual_points(time: &ServiceTime) -> Points {
+fn usual_points(time: &Times) -> Points {
     let points = [
         (0.0, time.min),
         (0.25, time.p25),
@@ -254,7 +254,8 @@ fn usual_points(time: &ServiceTime) -> Points {
         (0.99, time.p99),
         (0.999, time.p99_9),
     ];
-    points.into_iter().map(|(quantile, us): (f64, f64)| (-(1.0 - quantile).log10(), us)).collect()
+    let measured = points.into_iter().filter_map(|(quantile, us)| Some((quantile, us?)));
+    measured.map(|(quantile, us): (f64, f64)| (-(1.0 - quantile).log10(), us)).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]

@@ -53,10 +53,8 @@ macro_rules! time {
         Measure {
             key: stringify!($field),
             title: $title,
-            of_cell: |cell| Some(cell.service_time_us?.$field),
-            interval: Intervals::OfTrials(|trial| {
-                Some(trial.load.as_ref()?.service_time_us.$field)
-            }),
+            of_cell: |cell| cell.service_time_us?.$field,
+            interval: Intervals::OfTrials(|trial| trial.load.as_ref()?.service_time_us.$field),
             format: units::time_us,
             tick: units::round_time_us,
             at_least: false,
@@ -162,7 +160,7 @@ pub(super) fn round_number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::record::ServiceTime;
+    use crate::histogram::Times;
 
     #[test]
     fn keys_name_one_measure_each() {
@@ -177,18 +175,15 @@ mod tests {
 
     #[test]
     fn each_time_is_its_own() {
-        let service_time_us = Some(ServiceTime {
-            min: 0.0,
-            mean: 1.0,
-            stdev: 0.0,
-            p25: 2.0,
-            p50: 3.0,
-            p75: 4.0,
-            p90: 5.0,
-            p95: 0.0,
-            p99: 6.0,
-            p99_9: 0.0,
-            max: 7.0,
+        let service_time_us = Some(Times {
+            mean: Some(1.0),
+            p25: Some(2.0),
+            p50: Some(3.0),
+            p75: Some(4.0),
+            p90: Some(5.0),
+            p99: Some(6.0),
+            max: Some(7.0),
+            ..Times::default()
         });
         let cell = CellResult { service_time_us, ..CellResult::default() };
         let figures: Vec<f64> = MEASURES.iter().filter_map(|m| (m.of_cell)(&cell)).collect();

@@ -156,7 +156,7 @@ fn cell_diff(cell: Cell, base: &Comparison, new: &Comparison, threshold: f64) ->
             holds_client_bound: true,
         }),
         p99_us: change(Figure {
-            of: |trial| Some(trial.load.as_ref()?.service_time_us.p99),
+            of: |trial| trial.load.as_ref()?.service_time_us.p99,
             more_is_faster: false,
             holds_client_bound: false,
         }),

@@ -1,16 +1,16 @@
 //! From what the engine measured to the report.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use hdrhistogram::Histogram;
 
-use super::histogram::{finite, times_us};
 use super::{
     Bytes, Connects, Failure, Generator, Histograms, Loop, Requests, RunReport, SCHEMA, Samples,
-    Schedule, Timeline, Tls, Warmup, notes,
+    Schedule, Timeline, Times, Tls, Warmup, notes,
 };
 use crate::engine::{Pacing, RunResult, RunSpec, Stop, TIMELINE_STEP};
-use crate::histogram::encode;
+use crate::histogram::{encode, finite};
+use crate::utc;
 
 impl RunReport {
     /// The report of a run that began at `started`; `seeded`: the request has random placeholders.
@@ -19,7 +19,7 @@ impl RunReport {
         let mut report = Self {
             schema: SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            started_at: rfc3339(started),
+            started_at: utc::text(started),
             url: spec.target.url.clone(),
             method: spec.request.method.clone(),
             address: result.address.clone(),
@@ -48,11 +48,11 @@ impl RunReport {
                 in_flight_at_end: result.requests.in_flight_at_end,
             },
             rate_per_s: per_second(result.requests.completed, result.elapsed.as_secs_f64()),
-            service_time_us: times_us(&result.service_time_ns),
-            response_time_us: result.response_time_ns.as_ref().map(times_us),
-            failed_time_us: times_us(&result.failed_time_ns),
-            connect_time_us: times_us(&result.connect_time_ns),
-            handshake_time_us: tls.then(|| times_us(&result.handshake_time_ns)),
+            service_time_us: Times::of(&result.service_time_ns),
+            response_time_us: result.response_time_ns.as_ref().map(Times::of),
+            failed_time_us: Times::of(&result.failed_time_ns),
+            connect_time_us: Times::of(&result.connect_time_ns),
+            handshake_time_us: tls.then(|| Times::of(&result.handshake_time_ns)),
             status: result.status.clone(),
             errors: errors(result),
             bytes: Bytes {
@@ -77,7 +77,7 @@ impl RunReport {
                 rate_per_s: schedule.rate_per_s,
                 sent_per_s: per_second(result.requests.sent, result.elapsed.as_secs_f64()),
                 due: schedule.due,
-                lag_us: times_us(&schedule.lag_ns),
+                lag_us: Times::of(&schedule.lag_ns),
             }),
             samples: spec
                 .sampling
@@ -144,38 +144,9 @@ pub(super) fn cpu_us_per_request(cpu_s: f64, completed: u64) -> Option<f64> {
     finite(cpu_s * 1e6 / completed as f64)
 }
 
-/// UTC with whole seconds. The date is Howard Hinnant's `civil_from_days`.
-fn rfc3339(time: SystemTime) -> String {
-    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = era * 400 + year_of_era + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dates_as_date_u_prints_them() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00Z"),
-            (951_827_696, "2000-02-29T12:34:56Z"),
-            (1_709_251_199, "2024-02-29T23:59:59Z"),
-            (1_767_225_599, "2025-12-31T23:59:59Z"),
-            (4_102_444_800, "2100-01-01T00:00:00Z"),
-        ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), text);
-        }
-    }
 
     #[test]
     fn a_rate_over_no_time_is_not_a_number_and_not_written() {

@@ -3,7 +3,6 @@
 use hdrhistogram::Histogram;
 
 use super::build::{cpu_us_per_request, per_second};
-use super::histogram::times_us;
 use super::{Failure, RunReport, SCHEMA, Times, notes};
 use crate::histogram::{HistogramError, decode, encode};
 
@@ -184,5 +183,5 @@ fn merged(
             Some(sum) => sum.add(&next).map_err(|error| wrong(HistogramError::from(error)))?,
         }
     }
-    Ok(sum.map(|sum| (times_us(&sum), encode(&sum))))
+    Ok(sum.map(|sum| (Times::of(&sum), encode(&sum))))
 }

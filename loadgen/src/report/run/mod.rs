@@ -2,7 +2,6 @@
 
 mod build;
 mod csv;
-mod histogram;
 mod markdown;
 mod merge;
 mod notes;
@@ -12,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::histogram::{HistogramError, decode, encode};
+pub use crate::histogram::{HistogramError, Times, decode, encode};
 pub use csv::csv;
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
@@ -131,24 +130,6 @@ pub struct Requests {
     pub in_flight_at_end: u64,
 }
 
-/// A distribution of times, µs. All values are `null` when `count` is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct Times {
-    pub count: u64,
-    pub min: Option<f64>,
-    pub mean: Option<f64>,
-    pub stdev: Option<f64>,
-    pub p25: Option<f64>,
-    pub p50: Option<f64>,
-    pub p75: Option<f64>,
-    pub p90: Option<f64>,
-    pub p95: Option<f64>,
-    pub p99: Option<f64>,
-    pub p99_9: Option<f64>,
-    pub max: Option<f64>,
-}
-
 /// A kind of failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -248,25 +229,6 @@ pub struct Histograms {
     pub connect_time_ns: String,
     pub handshake_time_ns: Option<String>,
     pub lag_ns: Option<String>,
-}
-
-impl Times {
-    /// Every figure with its key, in the order of the fields.
-    pub fn figures(&self) -> [(&'static str, Option<f64>); 11] {
-        [
-            ("min", self.min),
-            ("mean", self.mean),
-            ("stdev", self.stdev),
-            ("p25", self.p25),
-            ("p50", self.p50),
-            ("p75", self.p75),
-            ("p90", self.p90),
-            ("p95", self.p95),
-            ("p99", self.p99),
-            ("p99_9", self.p99_9),
-            ("max", self.max),
-        ]
-    }
 }
 
 impl RunReport {

@@ -163,7 +163,7 @@ fn row(trial: &Trial) -> Markup {
             td { (trial.planned.block) }
             td { (trial.started_at.replace('T', " ").trim_end_matches('Z')) }
             td { (load.map_or_else(dash, |load| units::rate(load.rate_per_s))) }
-            td { (load.map_or_else(dash, |load| units::time_us(load.service_time_us.p99))) }
+            td { (load.and_then(|load| load.service_time_us.p99).map_or_else(dash, units::time_us)) }
             td { (load.map_or_else(dash, |load| format!("{:.0} %", load.generator_busy_fraction * 100.0))) }
             td { (trial.verdict.name()) }
             td.left { (trial.reason) }
