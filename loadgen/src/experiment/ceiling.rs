@@ -1,19 +1,13 @@
 //! The generator's own ceiling: what it reaches with requests and answers of a scenario's size on a
 //! server that does nothing but answer, on the same CPUs.
 
-use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::contender::{self, HOST};
 use super::load::{self, LoadOptions};
+use super::null_server_process::{NullServerProcess, TlsFiles};
 use super::preflight::{AnswerShape, Reach};
-use super::probe::Probe;
-use super::process_group::ProcessGroup;
 use super::trial::Setting;
 use crate::engine::{self, Expectations, RunSpec};
 use crate::scenario::{Content, Profile, RequestBody, Scenario};
@@ -23,8 +17,6 @@ const ROUNDS: u64 = 3;
 /// Each is short, because a ceiling needs no decimals.
 const WARMUP: Duration = Duration::from_millis(100);
 const DURATION: Duration = Duration::from_millis(250);
-/// How long the server may take to start.
-const READY_TIMEOUT: Duration = Duration::from_secs(5);
 /// About the size of a QR code's picture, which depends on the contender.
 const QR_BYTES: usize = 4 * 1024;
 /// A short answer.
@@ -61,8 +53,13 @@ impl LoadShape {
     /// The load of `scenario` at `connections`.
     pub fn of(scenario: &Scenario, connections: u32) -> Self {
         let (request_bytes, response_bytes) = body_sizes(scenario);
+        Self::new(scenario.tls, connections, request_bytes, response_bytes)
+    }
+
+    /// The load with bodies of these sizes.
+    pub fn new(tls: bool, connections: u32, request_bytes: usize, response_bytes: usize) -> Self {
         Self {
-            tls: scenario.tls,
+            tls,
             connections,
             request_bytes: class(request_bytes),
             response_bytes: class(response_bytes),
@@ -107,14 +104,13 @@ pub fn measure(
     connections: u32,
 ) -> Result<Ceiling, String> {
     let shape = LoadShape::of(scenario, connections);
-    let port = contender::choose_port(None)?;
-    let mut server = start(setting, scenario, port)?;
-    let reach = Reach {
-        address: SocketAddr::new(HOST, port),
-        tls: scenario.tls.then(|| Arc::clone(&setting.tls)),
-    };
-    wait_until_ready(&reach, &mut server)?;
-    let rounds = (1..=ROUNDS).map(|seed| round(setting, scenario, shape, &reach, seed));
+    let places = setting.places;
+    let tls = TlsFiles { cert: &places.cert, key: &places.key, client: &setting.tls };
+    let response_bytes = body_sizes(scenario).1;
+    let server_cpus = &setting.pins.server_cpus;
+    let server =
+        NullServerProcess::start(response_bytes, server_cpus, scenario.tls.then_some(tls))?;
+    let rounds = (1..=ROUNDS).map(|seed| round(setting, scenario, shape, &server.reach, seed));
     let rounds = rounds.collect::<Result<Vec<Ceiling>, String>>()?;
     let best = rounds.into_iter().max_by(|a, b| a.rate_per_s.total_cmp(&b.rate_per_s));
     best.filter(|ceiling| ceiling.rate_per_s > 0.0)
@@ -149,38 +145,6 @@ fn round(
         rate_per_s: load.rate_per_s,
         generator_busy_fraction: load.generator_busy_fraction,
     })
-}
-
-fn start(setting: &Setting<'_>, scenario: &Scenario, port: u16) -> Result<ProcessGroup, String> {
-    let program = std::env::current_exe().map_err(|error| format!("this program: {error}"))?;
-    let path = |path: &Path| path.as_os_str().to_owned();
-    let mut command = Command::new(program);
-    command
-        .args(["null-server", "--port", &port.to_string()])
-        .args(["--response-bytes", &body_sizes(scenario).1.to_string()])
-        .args(["--workers", &setting.pins.server_cpus.len().to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    if scenario.tls {
-        command.args(["--cert".into(), path(&setting.places.cert)]);
-        command.args(["--key".into(), path(&setting.places.key)]);
-    }
-    ProcessGroup::spawn(command, &setting.pins.server_cpus, None, None)
-        .map_err(|error| format!("the built-in null server: {error}"))
-}
-
-fn wait_until_ready(reach: &Reach, server: &mut ProcessGroup) -> Result<(), String> {
-    let end = Instant::now() + READY_TIMEOUT;
-    loop {
-        match Probe::connect(reach.address, reach.tls.as_ref(), READY_TIMEOUT) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() >= end || server.exit().is_some() => {
-                return Err(format!("the built-in null server does not start: {error}"));
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
 }
 
 #[cfg(test)]

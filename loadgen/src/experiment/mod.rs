@@ -7,6 +7,7 @@ pub mod cpu_quota;
 pub mod host;
 pub mod load;
 pub mod null_server;
+pub mod null_server_process;
 pub mod pins;
 pub mod plan;
 pub mod preflight;

@@ -66,8 +66,8 @@ fn pressure(text: &str, kind: &str) -> Duration {
     Duration::from_micros(total.unwrap_or(0))
 }
 
-/// One value of `/proc/net/netstat`: pairs of lines, names above values.
-fn netstat(text: &str, group: &str, name: &str) -> u64 {
+/// One value of `/proc/net/netstat` or `/proc/net/snmp`: pairs of lines, names above values.
+pub fn netstat(text: &str, group: &str, name: &str) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(group)?.strip_prefix(':'));
     let (names, values) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
     let pairs = names.split_ascii_whitespace().zip(values.split_ascii_whitespace());

@@ -7,9 +7,7 @@ use hdrhistogram::Histogram;
 use loadgen::experiment::pins::Pins;
 use loadgen::experiment::plan::{self, Cell};
 use loadgen::experiment::preflight::AnswerShape;
-use loadgen::experiment::record::{
-    Comparison, Host, Load, Manifest, Requests, SCHEMA, Trial,
-};
+use loadgen::experiment::record::{Comparison, Host, Load, Manifest, Requests, SCHEMA, Trial};
 use loadgen::experiment::sampler::{Memory, ThreadShare, WindowCost};
 use loadgen::experiment::summary;
 use loadgen::experiment::verdict::Verdict;
