@@ -233,7 +233,8 @@ pub struct CellResult {
     pub verdict: Option<Verdict>,
     /// Why.
     pub reason: String,
-    /// Place among the server-bound cells of its table, from 1; tied cells share one.
+    /// Place of a server-bound cell in its table, from 1; tied cells share one. Client-bound cells that
+    /// were ahead of it have a place too, though nobody knows which.
     pub rank: Option<usize>,
     /// Whether another cell has the same rank.
     pub tied: bool,

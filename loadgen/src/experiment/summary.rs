@@ -215,28 +215,39 @@ fn compare_with_ceiling(
 fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
     let tables: BTreeSet<(String, u32)> =
         results.iter().map(|cell| (cell.scenario.clone(), cell.connections)).collect();
-    for (scenario, connections) in tables {
-        let in_table = |cell: &CellResult| {
-            cell.scenario == scenario
-                && cell.connections == connections
-                && cell.verdict == Some(Verdict::ServerBound)
-                && cell.rate_per_s.is_some()
+    let ratios = |of: usize, to: usize| block_ratios(&samples[of], &samples[to], rate);
+    for table in tables {
+        let with = |verdict| {
+            let found = |cell: &CellResult| {
+                (&cell.scenario, cell.connections) == (&table.0, table.1)
+                    && cell.verdict == Some(verdict)
+                    && cell.rate_per_s.is_some()
+            };
+            (0..results.len()).filter(|&i| found(&results[i])).collect::<Vec<usize>>()
         };
-        let mut order: Vec<usize> = (0..results.len()).filter(|&i| in_table(&results[i])).collect();
+        // These reach at least what was seen, so whoever they were ahead of is behind them.
+        let unranked = with(Verdict::ClientBound);
+        let mut order = with(Verdict::ServerBound);
         order.sort_by(|&a, &b| {
             let rate = |index: usize| results[index].rate_per_s.unwrap_or(0.0);
             rate(b).total_cmp(&rate(a))
         });
         let mut first_of_group = 0;
+        let mut ahead = 0;
         for (place, &index) in order.iter().enumerate() {
             let first = order[first_of_group];
-            if stats::differ(&block_ratios(&samples[index], &samples[first], rate), seed) {
+            if place == 0 || stats::differ(&ratios(index, first), seed) {
                 first_of_group = place;
+                let is_ahead = |&&other: &&usize| {
+                    let ratios = ratios(other, index);
+                    median(&ratios) > 1.0 && stats::differ(&ratios, seed)
+                };
+                ahead = unranked.iter().filter(is_ahead).count();
             } else {
-                results[index].tied = place != first_of_group;
-                results[first].tied |= place != first_of_group;
+                results[index].tied = true;
+                results[first].tied = true;
             }
-            results[index].rank = Some(first_of_group + 1);
+            results[index].rank = Some(first_of_group + ahead + 1);
         }
     }
 }

@@ -118,6 +118,18 @@ fn invalid_and_client_bound_cells_are_not_ranked() {
 }
 
 #[test]
+fn nobody_is_first_behind_a_contender_that_only_the_generator_held_back() {
+    let mut all =
+        [trials("rust", &FAST), trials("bun", &SLOW), trials("node", &[40.0; 5])].concat();
+    for trial in &mut all[..5] {
+        trial.verdict = Verdict::ClientBound;
+    }
+    let results = summary(&["rust", "bun", "node"], &all);
+    let ranks: Vec<_> = results.iter().map(|cell| cell.rank).collect();
+    assert_eq!(ranks, [None, Some(2), Some(3)]);
+}
+
+#[test]
 fn a_few_noisy_trials_are_left_out_and_many_make_the_cell_noisy() {
     let mut all = trials("rust", &FAST);
     all[1].verdict = Verdict::HostNoisy;

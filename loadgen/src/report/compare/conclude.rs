@@ -59,7 +59,7 @@ pub fn of_scenario(comparison: &Comparison, cells: &[&CellResult]) -> String {
     if comparison.manifest.trials_per_cell < MIN_TRIALS {
         parts.push("Too few trials to tell contenders apart".to_owned());
     } else {
-        parts.push(order(&groups(cells)));
+        parts.push(order(&groups(cells), cells.iter().any(|cell| cell.rank == Some(1))));
     }
     let reasons = [
         (Verdict::ClientBound, "limited by the generator, so at least this"),
@@ -96,7 +96,8 @@ fn groups<'a>(cells: &[&'a CellResult]) -> Vec<Vec<&'a str>> {
     groups.into_iter().map(|(_, names)| names).collect()
 }
 
-fn order(groups: &[Vec<&str>]) -> String {
+/// The groups in words; `first` unless others, which cannot be ranked, were ahead of them.
+fn order(groups: &[Vec<&str>], first: bool) -> String {
     match groups {
         [] => "Nothing can be ranked".into(),
         [only] if only.len() == 1 => format!("Only {} can be ranked", only[0]),
@@ -107,7 +108,12 @@ fn order(groups: &[Vec<&str>]) -> String {
                 _ => format!("{} (tied)", and(names)),
             };
             let each: Vec<String> = groups.iter().map(names).collect();
-            format!("Fastest first: {}", each.join(", then "))
+            let each = each.join(", then ");
+            if first {
+                format!("Fastest first: {each}")
+            } else {
+                format!("Fastest first, behind those that only the generator held back: {each}")
+            }
         }
     }
 }
@@ -144,10 +150,15 @@ mod tests {
             cell("bad", Verdict::Invalid, None),
         ];
         let groups = groups(&cells.iter().collect::<Vec<_>>());
-        assert_eq!(order(&groups), "Fastest first: rust, then node and deno (tied)");
-        assert_eq!(order(&groups[1..]), "The trials do not tell node and deno apart");
-        assert_eq!(order(&groups[..1]), "Only rust can be ranked");
-        assert_eq!(order(&[]), "Nothing can be ranked");
+        assert_eq!(order(&groups, true), "Fastest first: rust, then node and deno (tied)");
+        assert_eq!(
+            order(&groups, false),
+            "Fastest first, behind those that only the generator held back: rust, then node and deno \
+             (tied)"
+        );
+        assert_eq!(order(&groups[1..], true), "The trials do not tell node and deno apart");
+        assert_eq!(order(&groups[..1], true), "Only rust can be ranked");
+        assert_eq!(order(&[], true), "Nothing can be ranked");
         assert_eq!(and(&["a", "b", "c"]), "a, b and c");
     }
 }
