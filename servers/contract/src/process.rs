@@ -163,6 +163,43 @@ impl Running {
         Ok(kill_process(self.process()?, signal)?)
     }
 
+    /// Its resident memory.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn resident_bytes(&self) -> Result<usize> {
+        let status = fs::read_to_string(self.proc("status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
+        Ok(kib.context("no VmRSS")? * 1024)
+    }
+
+    /// How many file descriptors it has open.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn descriptors(&self) -> Result<usize> {
+        Ok(fs::read_dir(self.proc("fd"))?.count())
+    }
+
+    /// The CPU time its threads have had so far.
+    ///
+    /// # Errors
+    /// When the process is gone, or one of its threads ends while they are counted.
+    pub fn cpu_time(&self) -> Result<Duration> {
+        let mut nanoseconds = 0;
+        for thread in fs::read_dir(self.proc("task"))? {
+            let text = fs::read_to_string(thread?.path().join("schedstat"))?;
+            let first = text.split(' ').next().and_then(|number| number.parse::<u64>().ok());
+            nanoseconds += first.context("no CPU time in schedstat")?;
+        }
+        Ok(Duration::from_nanos(nanoseconds))
+    }
+
+    fn proc(&self, file: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/{file}", self.pid()))
+    }
+
     /// Waits at most 30 s for its end.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! What a connection costs in memory once it is idle, however busy it was.
 
-use std::{fs, io::Write as _, net::TcpStream};
+use std::{io::Write as _, net::TcpStream};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use server_contract::{Error, Program, Result, Running, Scheme};
+use server_contract::{Error, Program, Result, Scheme};
 
 /// Enough for each of two workers to have a crowd.
 const CONNECTIONS: usize = 2_500;
@@ -11,20 +11,13 @@ const CONNECTIONS: usize = 2_500;
 /// hyper alone holds 16 KiB and more.
 const LIMIT_BYTES: usize = 8 * 1024;
 
-fn resident_bytes(running: &Running) -> Result<usize> {
-    let status = fs::read_to_string(format!("/proc/{}/status", running.pid()))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    Ok(kib.ok_or_else(|| Error::msg("no VmRSS"))? * 1024)
-}
-
 #[test]
 fn a_crowd_that_asked_at_once_is_small() -> Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
     let program = Program::new(env!("CARGO_BIN_EXE_server-hello")).arg("--workers").arg("2");
     let running = program.start(Scheme::Http)?;
-    let before = resident_bytes(&running)?;
+    let before = running.resident_bytes()?;
     let mut crowd = (0..CONNECTIONS).map(|_| running.connect()).collect::<Result<Vec<_>>>()?;
     for client in &crowd {
         let mut tcp: &TcpStream = client.tcp();
@@ -33,7 +26,7 @@ fn a_crowd_that_asked_at_once_is_small() -> Result<()> {
     for client in &mut crowd {
         assert_eq!(client.read_response(false)?.status, 200);
     }
-    let each = resident_bytes(&running)?.saturating_sub(before) / CONNECTIONS;
+    let each = running.resident_bytes()?.saturating_sub(before) / CONNECTIONS;
     println!("{each} bytes for each of {CONNECTIONS} connections");
     assert!(each < LIMIT_BYTES, "{each} bytes for each connection");
     // And they still work.

@@ -16,8 +16,14 @@ use tokio::task::JoinHandle;
 
 use crate::activity::Activity;
 
-/// Bytes a streamed file is read by.
+/// Bytes a streamed file is read by, at first: what a client that takes nothing costs in memory.
+const FIRST_CHUNK_BYTES: u64 = 64 * 1024;
+
+/// The same for a client that has shown that it takes them: fewer ways to the pool and back.
 const CHUNK_BYTES: u64 = 256 * 1024;
+
+/// Bytes after which a client has shown it: more than the kernel takes for one that does not read.
+const PROVEN_BYTES: u64 = 1024 * 1024;
 
 /// The body of an answer.
 pub enum Body {
@@ -88,6 +94,7 @@ impl http_body::Body for Body {
 /// client holds one chunk in memory.
 pub struct FileBody {
     file: Arc<File>,
+    start: u64,
     position: u64,
     end: u64,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
@@ -101,6 +108,7 @@ impl FileBody {
     pub fn new(file: File, start: u64, length: u64) -> Self {
         Self {
             file: Arc::new(file),
+            start,
             position: start,
             end: start + length,
             reading: None,
@@ -122,7 +130,9 @@ impl FileBody {
         if self.remaining() == 0 {
             return Poll::Ready(None);
         }
-        let length = self.remaining().min(CHUNK_BYTES);
+        let proven = self.position - self.start >= PROVEN_BYTES;
+        let most = if proven { CHUNK_BYTES } else { FIRST_CHUNK_BYTES };
+        let length = self.remaining().min(most);
         let reading = self.reading.get_or_insert_with(|| {
             let (file, position) = (Arc::clone(&self.file), self.position);
             tokio::task::spawn_blocking(move || read_chunk(&file, position, length))

@@ -230,18 +230,14 @@ fn join(first: Bytes, second: &[u8]) -> Bytes {
 /// Closes after the last answer. Bytes the client sent and nobody read would turn the close into
 /// a reset, which can overtake the answer (RFC 9112, 9.6): where there are or may be some, linger.
 async fn close<T: Transport>(mut stream: T, ahead: &Bytes, activity: &Activity) {
-    if activity.has_ended() {
-        return;
-    }
     let quiet = !activity.has_unread() && ahead.is_empty() && !activity.is_stopping();
-    if quiet && pending_input(&stream).is_none() {
-        activity.enter(Phase::Lingering);
+    activity.enter(Phase::Lingering);
+    if activity.has_ended() || (quiet && pending_input(&stream).is_none()) {
         let goodbye = Box::pin(stream.shutdown());
         let _ = unless_aborted(activity, goodbye).await;
-        return;
+    } else {
+        linger(stream, activity).await;
     }
-    activity.enter(Phase::Lingering);
-    linger(stream, activity).await;
 }
 
 /// Closes our side, then throws away what comes until the client closes its own.

@@ -90,10 +90,9 @@ pub(crate) struct Timeouts {
     /// The least rate of a body or a blocked answer, in bytes per second: what Kestrel calls
     /// `MinRequestBodyDataRate` and `MinResponseDataRate`, with its defaults.
     pub(crate) least_rate: u64,
-    /// After the last answer of a closing connection, for the client to take it: in all.
+    /// After the last answer of a closing connection, for the client to take it and to close; the
+    /// limits of a body hold as well for what it still sends.
     pub(crate) linger: Duration,
-    /// The same, without a byte.
-    pub(crate) linger_stall: Duration,
     /// Of idleness, until hyper's buffers are given back.
     pub(crate) rest: Duration,
     /// For idle connections after a stop signal, so that a request on its way is answered.
@@ -112,7 +111,6 @@ impl Default for Timeouts {
             grace: Duration::from_secs(5),
             least_rate: 240,
             linger: Duration::from_secs(30),
-            linger_stall: Duration::from_secs(5),
             rest: Duration::from_secs(1),
             stop_grace: Duration::from_millis(500),
             stop: Duration::from_secs(10),
@@ -222,7 +220,7 @@ pub(crate) fn due(
         Phase::Body => stamps.reading.too_slow(now, limits).then_some(Verdict::BodyTimeout),
         Phase::Answering | Phase::Responding => None,
         Phase::Lingering => (over(since, now, limits.linger)
-            || over(stamps.reading.progress, now, limits.linger_stall))
+            || stamps.reading.too_slow(now, limits))
         .then_some(Verdict::Abort),
     }
 }

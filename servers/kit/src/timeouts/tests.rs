@@ -95,6 +95,9 @@ fn lingering_has_an_end_even_for_a_client_that_never_stops_sending() {
     let flow = Flow { since: 0, progress: after(29), bytes: u64::MAX };
     let stamps = Stamps { reading: flow, ..in_phase(Phase::Lingering) };
     assert_eq!(due(&stamps, after(29), None, &limits), None);
+    let dripping = Flow { since: 0, progress: after(6), bytes: 6 };
+    let stamps = Stamps { reading: dripping, ..in_phase(Phase::Lingering) };
+    assert_eq!(due(&stamps, after(6), None, &limits), Some(Verdict::Abort));
 }
 
 #[test]
