@@ -14,21 +14,9 @@ fn get(n: &str) -> String {
 fn numbers_over_the_limit_are_400() -> Result<()> {
     let running = program().start(Scheme::Http)?;
     let mut client = running.connect()?;
-    let odd = [
-        "46",
-        "92",
-        "93",
-        "94",
-        "186",
-        "187",
-        "1000",
-        "1000000",
-        "18446744073709551616",
-        "-0",
-        "+5",
-        "",
-    ];
-    for n in odd.into_iter().chain(["007", "1.5", "1e3", "0x10", "%205", "abc", "%331"]) {
+    let large = ["46", "92", "93", "94", "186", "187", "1000", "1000000", "18446744073709551616"];
+    let odd = ["", "-0", "+5", "007", "1.5", "1e3", "0x10", "%205", "abc", "%331"];
+    for n in large.into_iter().chain(odd) {
         assert_eq!(client.request(get(n))?.status, 400, "{n:?}");
     }
     assert_eq!(client.request(get("2"))?.body, br#"{"n":2,"fibonacci":1}"#);
