@@ -26,8 +26,9 @@ use crate::{
     timeouts::{Clock, Phase, TICK, Timeouts, over},
 };
 
-/// Threads of a worker's pool for work that blocks or computes for long.
-const BLOCKING_THREADS: usize = 2;
+/// Threads of a worker's pool for work that blocks or computes for long: one, since a worker is to use
+/// one CPU.
+const BLOCKING_THREADS: usize = 1;
 
 /// From so many connections on, those of a worker give their buffers back after each answer and
 /// not only after a while: what few requests need in memory must not depend on who is connected.
