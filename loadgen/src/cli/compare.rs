@@ -3,6 +3,7 @@
 mod progress;
 mod resume;
 mod selection;
+mod windows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,12 +15,10 @@ use rand::{Rng as _, SeedableRng as _};
 
 use super::interrupt;
 use super::units::{
-    CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, worker_count,
+    CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, scale, worker_count,
 };
 use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
-use crate::experiment::cgroup::Cgroup;
 use crate::experiment::contender::Places;
-use crate::experiment::cpu_quota::CpuQuota;
 use crate::experiment::pins::{self, Pins};
 use crate::experiment::record::{Comparison, Manifest};
 use crate::experiment::run::{Ended, Plan};
@@ -30,6 +29,9 @@ use crate::experiment::{host, plan, prepare, probe, run as experiment};
 use crate::report::compare as report;
 use crate::scenario::{Profile, Suite};
 use crate::utc;
+
+pub(super) use windows::outlook;
+
 use progress::ShownProgress;
 use selection::Selection;
 
@@ -37,7 +39,8 @@ use selection::Selection;
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// How long and how often is measured: `smoke` touches everything once, `quick` runs five
-    /// trials of each; more can be named in --config
+    /// trials of each, `article` loads as the published comparisons did (hours; see --scale and
+    /// `loadgen list`); more can be named in --config
     #[arg(long, default_value = "quick")]
     profile: String,
     /// Only these scenarios, separated by commas
@@ -53,9 +56,14 @@ pub struct Args {
     /// Trials of each cell, each on a fresh process; from 3 there are intervals
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     trials: Option<u32>,
-    /// Length of each measured window
+    /// Length of each measured window, instead of the profile's lengths and counts
     #[arg(long, value_name = "TIME", value_parser = positive_duration)]
     duration: Option<Duration>,
+    /// Shorten all windows, counts of requests and lengths: 0.01 measures a hundredth; the result
+    /// is marked as scaled
+    #[arg(long, value_name = "SHARE", default_value = "1", value_parser = scale,
+          conflicts_with = "duration")]
+    scale: f64,
     /// Load before each window, which counts nowhere [default: until the rate is steady]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     warmup: Option<Duration>,
@@ -113,8 +121,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let suite = Suite::load(args.config.as_deref(), &places.data)?;
     let profile = profile(args, &suite)?;
     let mut selection = Selection::new(args, suite, places.workers)?;
-    check_quota(args)?;
-    let skipped = prepare_programs(&mut places, &mut selection)?;
+    let mut skipped = windows::check_quotas(args, &mut selection)?;
+    skipped.extend(prepare_programs(&mut places, &mut selection)?);
     if selection.cells.is_empty() {
         bail!("nothing to measure: {}", skipped.join("; "));
     }
@@ -166,15 +174,6 @@ fn say_warnings(pins: &Pins, selection: &Selection) {
     }
 }
 
-/// A quota that cannot be put in force is refused before anything is measured.
-fn check_quota(args: &Args) -> anyhow::Result<()> {
-    let Some(cpus) = args.cpu_quota else { return Ok(()) };
-    let counting = Cgroup::create("check");
-    CpuQuota::create("check", cpus, counting.as_ref())
-        .map(drop)
-        .map_err(|reason| anyhow::anyhow!("--cpu-quota {cpus} cannot be put in force: {reason}"))
-}
-
 fn split(args: &Args, allowed: &[usize]) -> anyhow::Result<Pins> {
     let list = |list: &Option<CpuList>| list.as_ref().map(|list| list.0.clone());
     let (server, generator) = (list(&args.server_cpus), list(&args.generator_cpus));
@@ -189,7 +188,7 @@ fn profile(args: &Args, suite: &Suite) -> anyhow::Result<Profile> {
     };
     Ok(Profile {
         trials: args.trials.unwrap_or(profile.trials),
-        duration: args.duration.unwrap_or(profile.duration),
+        duration: args.duration.unwrap_or_else(|| profile.duration.mul_f64(args.scale)),
         warmup: args.warmup.unwrap_or(profile.warmup),
         warmup_max: args.warmup.unwrap_or(profile.warmup_max),
         ..*profile
@@ -238,6 +237,8 @@ fn manifest(
         warmup_s: profile.warmup.as_secs_f64(),
         warmup_max_s: profile.warmup_max.as_secs_f64(),
         duration_s: profile.duration.as_secs_f64(),
+        windows: windows::windows(args, selection, profile),
+        scale: args.scale,
         seed,
         order: plan::order(&selection.cells, profile.trials, seed),
         ceiling: selection.suite.ceiling.clone(),
@@ -265,9 +266,17 @@ fn announce(
     profile: &Profile,
     folder: &std::path::Path,
 ) {
-    let time = report::minutes(plan::estimate(manifest.order.len(), profile));
+    let time = report::minutes(experiment::estimate(manifest, profile));
+    let scaled = if manifest.is_scaled() {
+        format!(
+            " Scaled: counts and lengths are {} of the profile's.",
+            report::percent(manifest.scale * 100.0)
+        )
+    } else {
+        String::new()
+    };
     eprintln!(
-        "{} cells (scenario × contender × connections), {} of each: about {time}. Server on CPU {:?}, \
+        "{} cells (scenario × contender × connections), {} of each: about {time}.{scaled} Server on CPU {:?}, \
          generator on CPU {:?}. Results go to {}",
         selection.cells.len(),
         if profile.trials == 1 {

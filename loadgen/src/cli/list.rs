@@ -3,12 +3,15 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use super::EXIT_OK;
+use super::{EXIT_OK, compare};
 use crate::experiment::contender::Places;
 use crate::experiment::{host, prepare};
+use crate::report::compare::minutes;
+use crate::report::units::counted;
 use crate::scenario::{Contender, Scenario, Suite, Workers};
 
 /// Arguments of `loadgen list`.
@@ -31,8 +34,19 @@ enum Format {
 /// What there is.
 #[derive(Debug, Serialize)]
 struct Listing {
+    profiles: Vec<ListedProfile>,
     scenarios: Vec<ListedScenario>,
     contenders: Vec<ListedContender>,
+}
+
+#[derive(Debug, Serialize)]
+struct ListedProfile {
+    name: String,
+    /// Scenario × contender × connections.
+    cells: usize,
+    trials: u32,
+    /// An estimate, s.
+    duration_s: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,6 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenarios: Vec<String> = suite.scenarios.iter().map(|s| s.name.clone()).collect();
     places.server_binaries = prepare::built_servers(&places.workspace, &scenarios);
     let listing = Listing {
+        profiles: suite.profiles.keys().filter_map(|name| list_profile(&suite, name)).collect(),
         scenarios: suite.scenarios.iter().map(|scenario| list_scenario(&suite, scenario)).collect(),
         contenders: suite.contenders.iter().map(|c| list_contender(&suite, &places, c)).collect(),
     };
@@ -77,6 +92,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // A reader that went away (`| head`) has seen enough.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(ExitCode::from(EXIT_OK))
+}
+
+/// A profile to which something belongs.
+fn list_profile(suite: &Suite, name: &str) -> Option<ListedProfile> {
+    let outlook = compare::outlook(suite, name).ok()?;
+    Some(ListedProfile {
+        name: name.to_owned(),
+        cells: outlook.cells,
+        trials: outlook.trials,
+        duration_s: outlook.time.as_secs(),
+    })
 }
 
 fn list_scenario(suite: &Suite, scenario: &Scenario) -> ListedScenario {
@@ -136,10 +162,18 @@ fn is_program(program: &str) -> bool {
 }
 
 fn text(listing: &Listing) -> String {
-    let mut text = String::from("Scenarios\n");
+    let mut text = String::from("Profiles\n");
     let width = |names: &mut dyn Iterator<Item = &String>| {
         names.map(|name| name.chars().count()).max().unwrap_or(0)
     };
+    let name_width = width(&mut listing.profiles.iter().map(|profile| &profile.name));
+    for ListedProfile { name, cells, trials, duration_s } in &listing.profiles {
+        let time = minutes(Duration::from_secs(*duration_s));
+        let trials = counted((*trials).into(), "trial");
+        let _ =
+            writeln!(text, "  {name:name_width$}  {cells} cells, {trials} of each: about {time}");
+    }
+    text.push_str("\nScenarios\n");
     let name_width = width(&mut listing.scenarios.iter().map(|scenario| &scenario.name));
     let request_width = width(&mut listing.scenarios.iter().map(|scenario| &scenario.request));
     for ListedScenario { name, request, contenders } in &listing.scenarios {

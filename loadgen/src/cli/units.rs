@@ -68,6 +68,15 @@ pub fn cpu_share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "expected a number of CPUs from 0.01, such as 0.5".into())
 }
 
+/// Parses a factor that shortens: `0.01` is a hundredth.
+///
+/// # Errors
+/// One line that says what would be right.
+pub fn scale(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0001..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0.0001 to 1, such as 0.01".into())
+}
+
 /// Parses a list of CPU numbers in the kernel's form: `0`, `0,2`, `0-3,8`.
 ///
 /// # Errors
@@ -190,6 +199,10 @@ mod tests {
         }
         for wrong in ["0", "-1", "nan", "inf", "half", "50%"] {
             assert!(cpu_share(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(scale("0.01"), Ok(0.01));
+        for wrong in ["0", "1.5", "-1", "nan", "1%", ""] {
+            assert!(scale(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -127,7 +127,7 @@ fn round(
 ) -> Result<Ceiling, String> {
     let options = LoadOptions {
         connections: shape.connections,
-        profile: Profile { duration: DURATION, ..setting.profile },
+        profile: Profile { duration: DURATION, requests: None, ..setting.profile },
         warmup: WARMUP,
         threads: setting.pins.generator_cpus.len(),
         cpus: &setting.pins.generator_cpus,

@@ -94,10 +94,10 @@ impl Places {
                 filled = filled.replace(&format!("{{{runtime}}}"), &binary.display().to_string());
             }
         }
-        if filled.contains("{server-bin}") {
-            let missing = || format!("server-{scenario}");
-            let binary = self.server_binaries.get(scenario).ok_or_else(missing)?;
-            filled = filled.replace("{server-bin}", &binary.display().to_string());
+        if let Some((placeholder, server)) = server_named_in(text, scenario) {
+            let missing = || format!("server-{server}");
+            let binary = self.server_binaries.get(server).ok_or_else(missing)?;
+            filled = filled.replace(placeholder, &binary.display().to_string());
         }
         let path = |path: &Path| path.display().to_string();
         for (name, value) in [
@@ -132,6 +132,17 @@ impl Places {
             ("NO_COLOR", "1".into()),
         ];
         entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// The placeholder for a reference server in `text`, and the scenario whose server it is: that of
+/// `scenario`, or the one named in `{server-bin:NAME}`.
+pub fn server_named_in<'a>(text: &'a str, scenario: &'a str) -> Option<(&'a str, &'a str)> {
+    let open = text.find("{server-bin")?;
+    let placeholder = &text[open..=open + text[open..].find('}')?];
+    match placeholder.strip_prefix("{server-bin")? {
+        "}" => Some((placeholder, scenario)),
+        named => Some((placeholder, named.strip_prefix(':')?.strip_suffix('}')?)),
     }
 }
 
@@ -278,5 +289,7 @@ mod tests {
         assert_eq!(places.fill("{node}", "hello", 80), Err("node".into()));
         places.server_binaries.insert("hello".into(), "/bin/x".into());
         assert_eq!(places.fill("{server-bin}", "hello", 80), Ok("/bin/x".into()));
+        assert_eq!(places.fill("{server-bin:hello}", "other", 80), Ok("/bin/x".into()));
+        assert_eq!(places.fill("{server-bin}", "other", 80), Err("server-other".into()));
     }
 }

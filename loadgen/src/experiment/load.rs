@@ -62,7 +62,10 @@ pub fn run_spec(
         connections,
         threads: NonZeroUsize::new(threads).ok_or("0 threads")?,
         pacing: Pacing::Closed,
-        stop: Stop::Duration(options.profile.duration),
+        stop: options
+            .profile
+            .requests
+            .map_or(Stop::Duration(options.profile.duration), Stop::Requests),
         warmup: options.warmup,
         ramp: RAMP,
         timeout: REQUEST_TIMEOUT,

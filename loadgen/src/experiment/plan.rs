@@ -55,11 +55,11 @@ pub fn order(cells: &[Cell], trials: u32, seed: u64) -> Vec<PlannedTrial> {
     planned
 }
 
-/// How long `trials` trials take, about.
-pub fn estimate(trials: usize, profile: &Profile) -> Duration {
+/// How long one trial takes, about: one with this window under `profile`.
+pub fn estimate(profile: &Profile, window: Duration) -> Duration {
     // Most contenders are steady long before the longest warm-up ends.
     let warmup = profile.warmup + profile.warmup_max.saturating_sub(profile.warmup) / 3;
-    (warmup + profile.duration + TRIAL_OVERHEAD) * u32::try_from(trials).unwrap_or(u32::MAX)
+    warmup + window + TRIAL_OVERHEAD
 }
 
 #[cfg(test)]

@@ -4,11 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::contender::Places;
+use super::contender::{Places, server_named_in};
 use crate::scenario::{Contender, RequestBody, Scenario};
-
-/// Placeholder of a contender's command that needs the reference server of its scenario.
-const SERVER_BINARY: &str = "{server-bin}";
 
 /// Why a run cannot be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -71,13 +68,15 @@ pub fn upload_files<'a>(
     Ok(())
 }
 
-/// Whether a contender needs a server built, and in which scenarios.
+/// The scenarios whose reference servers contenders need, each with the scenario it plays.
 pub fn servers_needed<'a>(
     contenders: impl Iterator<Item = (&'a Contender, &'a str)>,
 ) -> Vec<String> {
     let mut scenarios: Vec<String> = contenders
-        .filter(|(contender, _)| uses(contender, SERVER_BINARY))
-        .map(|(_, scenario)| scenario.to_owned())
+        .flat_map(|(contender, scenario)| {
+            let named = move |text: &'a String| Some(server_named_in(text, scenario)?.1.to_owned());
+            contender.command.iter().filter_map(named)
+        })
         .collect();
     scenarios.sort();
     scenarios.dedup();

@@ -1,6 +1,7 @@
 //! The records of an experiment: what is written after each trial, and the result made of them.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -137,7 +138,7 @@ pub struct Comparison {
 }
 
 /// What is needed to run it again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Version of loadgen.
     pub version: String,
@@ -156,8 +157,14 @@ pub struct Manifest {
     /// Longest load before each window, s: it ends when the rate is steady.
     #[serde(default)]
     pub warmup_max_s: f64,
-    /// Each window, s.
+    /// Each window that is not among `windows`, s.
     pub duration_s: f64,
+    /// Windows and CPU quotas of each contender in each scenario.
+    #[serde(default)]
+    pub windows: Vec<PlannedWindow>,
+    /// What counts and durations were multiplied by.
+    #[serde(default = "one")]
+    pub scale: f64,
     /// Seed of the order and of all random values.
     pub seed: u64,
     /// Order the trials were to run in.
@@ -166,7 +173,7 @@ pub struct Manifest {
     pub ceiling: String,
     /// Workers each contender was asked to use.
     pub workers: usize,
-    /// CPU time per time that each contender may use at most, if bounded.
+    /// CPU time per time that each contender may use at most, if it was bounded for all.
     #[serde(default)]
     pub cpu_quota: Option<f64>,
     /// Generator threads.
@@ -191,7 +198,36 @@ pub struct Manifest {
     pub resumed_at: Vec<String>,
 }
 
+fn one() -> f64 {
+    1.0
+}
+
+/// How long, and under which bound, a contender is measured in a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedWindow {
+    /// Scenario name.
+    pub scenario: String,
+    /// Contender name.
+    pub contender: String,
+    /// So many requests, however long they take; `null`: `duration_s` ends the window.
+    pub requests: Option<NonZeroU64>,
+    /// Length, s; for a number of requests an estimate.
+    pub duration_s: f64,
+    /// CPU time per time that the contender may use at most, if bounded.
+    pub cpu_quota: Option<f64>,
+}
+
 impl Manifest {
+    /// Whether counts and durations are shorter than the profile's.
+    pub fn is_scaled(&self) -> bool {
+        self.scale < 1.0
+    }
+
+    /// The window of `contender` in `scenario`, if it has one of its own.
+    pub fn window(&self, scenario: &str, contender: &str) -> Option<&PlannedWindow> {
+        self.windows.iter().find(|w| w.scenario == scenario && w.contender == contender)
+    }
+
     /// The length of the warm-up in words: `1 s`, or `1 s to 3 s, until the rate was steady,`.
     pub fn warmup_in_words(&self) -> String {
         let (least, most) = (self.warmup_s, self.warmup_max_s);

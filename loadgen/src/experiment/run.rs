@@ -1,16 +1,16 @@
 //! A whole comparison: every planned trial in its order, and the result made of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use super::ceiling::{self, Ceiling, LoadShape};
 use super::plan::{self, Cell, PlannedTrial};
-use super::record::{Comparison, SCHEMA, Trial};
+use super::record::{Comparison, Manifest, SCHEMA, Trial};
 use super::store::{Store, StoredPlan};
 use super::summary;
 use super::trial::{self, Setting, TrialError};
 use super::verdict::Verdict;
-use crate::scenario::{Contender, Scenario, Suite};
+use crate::scenario::{Contender, Profile, Scenario, Suite};
 
 /// Told what happens, for people who wait.
 pub trait Progress {
@@ -118,7 +118,10 @@ fn run_trials(
         .filter(|trial| trial.verdict == Verdict::Invalid)
         .map(|trial| of(&trial.planned.cell))
         .collect();
-    let mut left = TimeLeft::new(plan::estimate(order.len(), &setting.profile), order.len());
+    let estimate = |planned: &PlannedTrial| {
+        (planned.cell.clone(), estimate_of(manifest, &setting.profile, &planned.cell))
+    };
+    let mut left = TimeLeft::new(order.iter().map(estimate));
     for (index, planned) in order.iter().enumerate() {
         if trials.iter().any(|trial| trial.planned == *planned) {
             left.skip();
@@ -128,7 +131,10 @@ fn run_trials(
             return Ok(Ended::Interrupted);
         }
         let key = of(&planned.cell);
-        let Some((scenario, contender)) = find(plan.suite, &planned.cell) else { continue };
+        let Some((scenario, contender)) = find(plan.suite, &planned.cell) else {
+            left.skip();
+            continue;
+        };
         if failed.contains(&key) {
             left.skip();
             continue;
@@ -138,7 +144,8 @@ fn run_trials(
         let shape = LoadShape::of(scenario, planned.cell.connections);
         let ceiling = ceiling_of(&manifest.generator_ceilings, shape);
         let began = Instant::now();
-        let trial = match trial::run(setting, scenario, contender, planned, seed, ceiling) {
+        let setting = of_cell(setting, manifest, &planned.cell);
+        let trial = match trial::run(&setting, scenario, contender, planned, seed, ceiling) {
             Ok(trial) => trial,
             Err(TrialError::Interrupted) => return Ok(Ended::Interrupted),
             Err(TrialError::Harness(reason)) => return Ok(Ended::Broken(reason)),
@@ -172,37 +179,71 @@ fn trial_seed(seed: u64, index: usize) -> u64 {
     seed.wrapping_add((index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)) >> 11
 }
 
-/// How long the rest takes: the plan's estimate at first, then what trials really took.
+/// How long all of `order` takes, about.
+pub fn estimate(manifest: &Manifest, profile: &Profile) -> Duration {
+    manifest.order.iter().map(|planned| estimate_of(manifest, profile, &planned.cell)).sum()
+}
+
+fn estimate_of(manifest: &Manifest, profile: &Profile, cell: &Cell) -> Duration {
+    let own = manifest.window(&cell.scenario, &cell.contender);
+    let window = own.map_or(profile.duration, |own| Duration::from_secs_f64(own.duration_s));
+    plan::estimate(profile, window)
+}
+
+/// The setting of one cell's trials: its own window and quota.
+fn of_cell<'a>(setting: &Setting<'a>, manifest: &Manifest, cell: &Cell) -> Setting<'a> {
+    let Some(own) = manifest.window(&cell.scenario, &cell.contender) else {
+        return setting.clone();
+    };
+    let duration = Duration::from_secs_f64(own.duration_s);
+    let profile = Profile { duration, requests: own.requests, ..setting.profile };
+    Setting { profile, cpu_quota: own.cpu_quota, ..setting.clone() }
+}
+
+/// How long the rest takes: what the same cell took before, else the plan's estimate, corrected by
+/// what estimates were worth so far.
 struct TimeLeft {
-    estimate: Duration,
-    trials: u32,
-    done: u32,
+    /// Cells and estimates of the trials that are still to run, in their order.
+    left: VecDeque<(Cell, Duration)>,
+    took: BTreeMap<Cell, Duration>,
     spent: Duration,
-    ran: u32,
+    estimated: Duration,
 }
 
 impl TimeLeft {
-    fn new(estimate: Duration, trials: usize) -> Self {
-        let trials = u32::try_from(trials).unwrap_or(u32::MAX);
-        Self { estimate, trials, done: 0, spent: Duration::ZERO, ran: 0 }
+    fn new(trials: impl Iterator<Item = (Cell, Duration)>) -> Self {
+        Self {
+            left: trials.collect(),
+            took: BTreeMap::new(),
+            spent: Duration::ZERO,
+            estimated: Duration::ZERO,
+        }
     }
 
+    /// The next trial does not run.
     fn skip(&mut self) {
-        self.done += 1;
+        self.left.pop_front();
     }
 
+    /// The next trial ran.
     fn took(&mut self, time: Duration) {
-        self.done += 1;
-        self.ran += 1;
-        self.spent += time;
+        if let Some((cell, estimate)) = self.left.pop_front() {
+            self.spent += time;
+            self.estimated += estimate;
+            self.took.insert(cell, time);
+        }
     }
 
     fn now(&self) -> Duration {
-        let each = match self.ran {
-            0 => self.estimate / self.trials.max(1),
-            ran => self.spent / ran,
+        let worth = if self.estimated.is_zero() {
+            1.0
+        } else {
+            self.spent.as_secs_f64() / self.estimated.as_secs_f64()
         };
-        each * (self.trials - self.done)
+        let of_one = |(cell, estimate): &(Cell, Duration)| {
+            self.took.get(cell).copied().unwrap_or_else(|| estimate.mul_f64(worth))
+        };
+        self.left.iter().map(of_one).sum()
     }
 }
 
@@ -212,12 +253,21 @@ mod tests {
 
     #[test]
     fn the_time_left_follows_what_trials_took() {
-        let mut left = TimeLeft::new(Duration::from_secs(40), 4);
-        assert_eq!(left.now(), Duration::from_secs(40));
-        left.took(Duration::from_secs(20));
-        assert_eq!(left.now(), Duration::from_secs(60));
+        let seconds = Duration::from_secs;
+        let cell = |contender: &str| Cell {
+            scenario: "hello".into(),
+            contender: contender.into(),
+            connections: 50,
+        };
+        let plan = [("fast", 10), ("slow", 30), ("fast", 10), ("slow", 30), ("fast", 10)];
+        let mut left = TimeLeft::new(plan.into_iter().map(|(c, s)| (cell(c), seconds(s))));
+        assert_eq!(left.now(), seconds(90));
+        left.took(seconds(5));
+        assert_eq!(left.now(), seconds(15 + 5 + 15 + 5), "half of what was expected");
+        left.took(seconds(55));
+        assert_eq!(left.now(), seconds(5 + 55 + 5), "what the same cell took before");
         left.skip();
-        assert_eq!(left.now(), Duration::from_secs(40));
+        assert_eq!(left.now(), seconds(55 + 5));
     }
 
     #[test]

@@ -24,7 +24,8 @@ use super::warmup::{self, Warmup};
 use crate::engine::{self, EngineError, Observer, RunResult, StopFlag};
 use crate::scenario::{Contender, Content, Profile, RequestBody, Scenario};
 
-/// What all trials of a run share.
+/// What all trials of a run share, and the window and quota of one.
+#[derive(Clone)]
 pub struct Setting<'a> {
     /// Binaries and folders.
     pub places: &'a Places,

@@ -1,6 +1,7 @@
 //! A suite: the scenarios, the contenders that play them, and how long is measured.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
@@ -36,10 +37,41 @@ pub struct Profile {
     /// Longest load before it: it ends when the rate is steady. Not more than `warmup`: its length is
     /// fixed.
     pub warmup_max: Duration,
-    /// The measured window.
+    /// Length of the measured window.
     pub duration: Duration,
+    /// Requests of the measured window, which then lasts as long as they take.
+    pub requests: Option<NonZeroU64>,
     /// Bound on the time from start to the first right answer.
     pub ready_timeout: Duration,
+}
+
+/// A measured window of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// So many requests, however long they take.
+    Requests(NonZeroU64),
+    /// So long.
+    Duration(Duration),
+}
+
+impl Window {
+    /// The window shortened to this share of it, but at least one request.
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Self {
+        match self {
+            Self::Requests(count) => {
+                #[expect(
+                    clippy::cast_precision_loss,
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "counts are far below 2^53, and the share is positive"
+                )]
+                let scaled = (count.get() as f64 * share).round() as u64;
+                Self::Requests(NonZeroU64::new(scaled).unwrap_or(NonZeroU64::MIN))
+            }
+            Self::Duration(duration) => Self::Duration(duration.mul_f64(share)),
+        }
+    }
 }
 
 /// What is sent, how, and what a right answer is.
@@ -61,6 +93,18 @@ pub struct Scenario {
     pub answer: Answer,
     /// Connection counts by profile; the first entry of the file for profiles not named.
     pub connections: BTreeMap<String, Vec<u32>>,
+    /// The profiles it belongs to; empty: all.
+    pub profiles: Vec<String>,
+    /// Measured windows by profile, instead of the profile's own.
+    pub windows: BTreeMap<String, Window>,
+    /// CPU time per time that a contender may use, by profile.
+    pub cpu_quota: BTreeMap<String, f64>,
+    /// Requests per second of a usual contender: how long a number of requests takes is estimated by
+    /// it, and nothing else.
+    pub typical_rate: f64,
+    /// Lines that each request makes the contender print. It then prints to a pipe that is drained
+    /// and counted; 0: its output is not looked at.
+    pub output_lines: u64,
 }
 
 /// The body of a request.
@@ -87,6 +131,12 @@ pub struct Contender {
     pub version: Option<Vec<String>>,
     /// How many workers it can use.
     pub workers: Workers,
+    /// The profiles it belongs to; empty: all.
+    pub profiles: Vec<String>,
+    /// Connection counts by profile, instead of the scenario's.
+    pub connections: BTreeMap<String, Vec<u32>>,
+    /// Measured windows by profile, instead of the scenario's.
+    pub windows: BTreeMap<String, Window>,
 }
 
 /// How many workers a contender can use.
@@ -158,7 +208,24 @@ impl Suite {
     }
 }
 
+/// Whether what belongs to `profiles` belongs to `profile`.
+fn belongs(profiles: &[String], profile: &str) -> bool {
+    profiles.is_empty() || profiles.iter().any(|name| name == profile)
+}
+
+impl Contender {
+    /// Whether it is measured in `profile` without being named.
+    pub fn belongs_to(&self, profile: &str) -> bool {
+        belongs(&self.profiles, profile)
+    }
+}
+
 impl Scenario {
+    /// Whether it is measured in `profile` without being named.
+    pub fn belongs_to(&self, profile: &str) -> bool {
+        belongs(&self.profiles, profile)
+    }
+
     /// The connection counts in `profile`.
     pub fn connections_in(&self, profile: &str) -> &[u32] {
         const DEFAULT: &[u32] = &[50];

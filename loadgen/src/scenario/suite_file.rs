@@ -12,6 +12,8 @@ use super::suite::{Contender, Profile, RequestBody, Scenario, Suite, SuiteError,
 use super::{Answer, Content};
 use crate::cli::units;
 
+mod by_profile;
+
 /// What may stand in braces in a contender's command, environment and version command.
 const PLACEHOLDERS: &[&str] = &[
     "bun",
@@ -69,6 +71,17 @@ struct ScenarioToml {
     answer: AnswerToml,
     #[serde(default)]
     connections: BTreeMap<String, Spanned<Vec<u32>>>,
+    #[serde(default)]
+    profiles: Vec<Spanned<String>>,
+    #[serde(default)]
+    requests: BTreeMap<String, Spanned<u64>>,
+    #[serde(default)]
+    duration: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    cpu_quota: BTreeMap<String, Spanned<f64>>,
+    typical_rate: Option<Spanned<f64>>,
+    #[serde(default)]
+    output_lines: u64,
 }
 
 #[derive(Deserialize)]
@@ -103,6 +116,14 @@ struct ContenderToml {
     version: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     workers: Workers,
+    #[serde(default)]
+    profiles: Vec<Spanned<String>>,
+    #[serde(default)]
+    connections: BTreeMap<String, Spanned<Vec<u32>>>,
+    #[serde(default)]
+    requests: BTreeMap<String, Spanned<u64>>,
+    #[serde(default)]
+    duration: BTreeMap<String, Spanned<String>>,
 }
 
 fn default_ceiling() -> String {
@@ -125,6 +146,7 @@ fn default_profiles() -> BTreeMap<String, Profile> {
         warmup: Duration::from_millis(warmup_ms),
         warmup_max: Duration::from_millis(warmup_max_ms),
         duration: Duration::from_millis(duration_ms),
+        requests: None,
         ready_timeout: Duration::from_secs(15),
     };
     BTreeMap::from([
@@ -138,10 +160,12 @@ struct Source<'a> {
     path: &'a str,
     text: &'a str,
     data_dir: &'a Path,
+    /// Names of the profiles.
+    profiles: BTreeSet<String>,
 }
 
 pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, SuiteError> {
-    let source = Source { path, text, data_dir };
+    let mut source = Source { path, text, data_dir, profiles: BTreeSet::new() };
     let file: SuiteToml = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         source.error(at, error.message().trim().replace('\n', ", "))
@@ -156,6 +180,7 @@ pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, Su
     for (name, profile) in file.profiles {
         suite.profiles.insert(name, source.profile(&profile)?);
     }
+    source.profiles = suite.profiles.keys().cloned().collect();
     for scenario in file.scenario {
         if suite.scenario(scenario.name.get_ref()).is_some() {
             let message = format!("scenario {:?} is there twice", scenario.name.get_ref());
@@ -198,6 +223,7 @@ impl Source<'_> {
             warmup,
             warmup_max: warmup_max.unwrap_or(warmup),
             duration: self.duration(&profile.duration)?,
+            requests: None,
             ready_timeout: ready_timeout.transpose()?.unwrap_or(Duration::from_secs(15)),
         })
     }
@@ -222,14 +248,6 @@ impl Source<'_> {
             (Some(body), None) => Some(RequestBody::Template(body.into_inner())),
             (None, bytes) => bytes.map(RequestBody::UploadFile),
         };
-        let mut connections = BTreeMap::new();
-        for (profile, levels) in toml.connections {
-            if levels.get_ref().is_empty() || levels.get_ref().contains(&0) {
-                let message = "connections must be a list of numbers from 1, like [50]".to_owned();
-                return Err(self.error(levels.span().start, message));
-            }
-            connections.insert(profile, levels.into_inner());
-        }
         Ok(Scenario {
             name,
             tls: toml.tls,
@@ -238,7 +256,12 @@ impl Source<'_> {
             headers: toml.headers.into_iter().collect(),
             body,
             answer: self.answer(toml.answer)?,
-            connections,
+            connections: self.connections(toml.connections)?,
+            profiles: self.belongs_to(toml.profiles)?,
+            windows: self.windows(toml.requests, toml.duration)?,
+            cpu_quota: self.cpu_quota(toml.cpu_quota)?,
+            typical_rate: self.typical_rate(toml.typical_rate)?,
+            output_lines: toml.output_lines,
         })
     }
 
@@ -286,12 +309,7 @@ impl Source<'_> {
             return Err(self.error(at, message));
         }
         for scenario in &toml.scenarios {
-            let known = || suite.scenarios.iter().map(|s| s.name.as_str()).collect::<Vec<_>>();
-            if suite.scenario(scenario.get_ref()).is_none() {
-                let (scenario_name, known) = (scenario.get_ref(), known().join(", "));
-                let message = format!("no scenario {scenario_name:?}; there are: {known}");
-                return Err(self.error(scenario.span().start, message));
-            }
+            self.scenario_name(suite, scenario.get_ref(), scenario.span().start)?;
             if !taken.insert((scenario.get_ref().clone(), name.clone())) {
                 let message = format!(
                     "contender {name:?} is there twice in scenario {:?}",
@@ -304,12 +322,12 @@ impl Source<'_> {
             let message = "command is empty; it is a list: the program, then its arguments".into();
             return Err(self.error(toml.command.span().start, message));
         }
-        self.placeholders(toml.command.get_ref(), toml.command.span().start)?;
+        self.placeholders(suite, toml.command.get_ref(), toml.command.span().start)?;
         for value in toml.env.values() {
-            self.placeholders(std::slice::from_ref(value.get_ref()), value.span().start)?;
+            self.placeholders(suite, std::slice::from_ref(value.get_ref()), value.span().start)?;
         }
         if let Some(version) = &toml.version {
-            self.placeholders(version.get_ref(), version.span().start)?;
+            self.placeholders(suite, version.get_ref(), version.span().start)?;
         }
         Ok(Contender {
             name,
@@ -318,14 +336,20 @@ impl Source<'_> {
             env: toml.env.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
             version: toml.version.map(Spanned::into_inner),
             workers: toml.workers,
+            profiles: self.belongs_to(toml.profiles)?,
+            connections: self.connections(toml.connections)?,
+            windows: self.windows(toml.requests, toml.duration)?,
         })
     }
 
-    fn placeholders(&self, texts: &[String], at: usize) -> Result<(), SuiteError> {
+    fn placeholders(&self, suite: &Suite, texts: &[String], at: usize) -> Result<(), SuiteError> {
         for text in texts {
             for open in text.match_indices('{').map(|(open, _)| open) {
                 let Some(close) = text[open..].find('}') else { continue };
                 let name = &text[open + 1..open + close];
+                if let Some(scenario) = name.strip_prefix("server-bin:") {
+                    self.scenario_name(suite, scenario, at)?;
+                }
                 let like_a_name = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
                 if like_a_name && !name.is_empty() && !PLACEHOLDERS.contains(&name) {
                     let known = PLACEHOLDERS.join(", ");
@@ -336,66 +360,15 @@ impl Source<'_> {
         }
         Ok(())
     }
+
+    fn scenario_name(&self, suite: &Suite, name: &str, at: usize) -> Result<(), SuiteError> {
+        if suite.scenario(name).is_some() {
+            return Ok(());
+        }
+        let known: Vec<&str> = suite.scenarios.iter().map(|s| s.name.as_str()).collect();
+        Err(self.error(at, format!("no scenario {name:?}; there are: {}", known.join(", "))))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn message(text: &str) -> String {
-        parse("my.toml", text, Path::new(".")).unwrap_err().to_string()
-    }
-
-    const HELLO: &str =
-        "[[scenario]]\nname = \"hello\"\nanswer = { content = { text = \"hi\" } }\n";
-
-    #[test]
-    fn the_built_in_suite_has_every_scenario_and_its_ceiling() {
-        let data = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("data");
-        let suite = Suite::load(None, &data).unwrap();
-        let names: Vec<&str> = suite.scenarios.iter().map(|s| s.name.as_str()).collect();
-        assert_eq!(names, ["hello", "https", "json", "png", "qr", "fib", "upload"]);
-        let ceiling = suite.contenders.iter().find(|c| c.name == suite.ceiling).unwrap();
-        assert_eq!(ceiling.scenarios, names);
-    }
-
-    #[test]
-    fn a_contender_of_any_language_is_six_lines() {
-        let text = format!(
-            "{HELLO}[[contender]]\nname = \"python\"\nscenarios = [\"hello\"]\n\
-             command = [\"/usr/bin/python3\", \"hello.py\", \"--port={{port}}\"]\n"
-        );
-        let suite = parse("my.toml", &text, Path::new(".")).unwrap();
-        assert_eq!(suite.contenders[0].command[2], "--port={port}");
-        assert_eq!(suite.scenarios[0].connections_in("quick"), [50]);
-        assert_eq!(suite.profiles["smoke"].trials, 1);
-    }
-
-    #[test]
-    fn errors_point_at_their_line() {
-        assert!(message("[[scenario]\n").starts_with("my.toml:1: "));
-        let unknown_key = message(&format!("{HELLO}nmae = \"x\"\n"));
-        assert!(unknown_key.starts_with("my.toml:4: unknown field `nmae`"), "{unknown_key}");
-        let unknown_scenario = message(&format!(
-            "{HELLO}[[contender]]\nname = \"a\"\nscenarios = [\"helo\"]\ncommand = [\"a\"]\n"
-        ));
-        assert_eq!(unknown_scenario, "my.toml:6: no scenario \"helo\"; there are: hello");
-        let placeholder = message(&format!(
-            "{HELLO}[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"{{nod}}\"]\n"
-        ));
-        assert!(placeholder.starts_with("my.toml:7: no placeholder {nod}; there are: bun,"));
-        let shorter = "trials = 1\nwarmup = \"2s\"\nwarmup_max = \"1s\"\nduration = \"1s\"\n";
-        let shorter = message(&format!("[profiles.mine]\n{shorter}"));
-        assert_eq!(shorter, "my.toml:4: warmup_max must not be shorter than warmup");
-        let time = message("[profiles.mine]\ntrials = 1\nwarmup = \"1h30\"\nduration = \"1s\"\n");
-        assert!(time.starts_with("my.toml:3: "), "{time}");
-    }
-
-    #[test]
-    fn the_same_name_twice_is_refused() {
-        let contender = "[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"a\"]\n";
-        let text = message(&format!("{HELLO}{contender}{contender}"));
-        assert_eq!(text, "my.toml:9: contender \"a\" is there twice in scenario \"hello\"");
-        assert!(message(&format!("{HELLO}{HELLO}")).contains("scenario \"hello\" is there twice"));
-    }
-}
+mod tests;

@@ -7,3 +7,4 @@ mod interrupted;
 mod limits;
 mod list;
 mod usage;
+mod windows;

@@ -207,6 +207,8 @@ fn manifest(order: Vec<plan::PlannedTrial>) -> Manifest {
         warmup_s: 0.8,
         warmup_max_s: 0.8,
         duration_s: WINDOW_S,
+        windows: Vec::new(),
+        scale: 1.0,
         seed: SEED,
         order,
         ceiling: "rust".into(),

@@ -39,10 +39,12 @@ impl Selection {
         for scenario in &suite.scenarios {
             for contender in &suite.contenders {
                 if wanted(args, scenario, contender, workers) {
-                    cells.extend(levels(args, scenario).iter().map(|&connections| Cell {
-                        scenario: scenario.name.clone(),
-                        contender: contender.name.clone(),
-                        connections,
+                    cells.extend(levels(args, scenario, contender).iter().map(|&connections| {
+                        Cell {
+                            scenario: scenario.name.clone(),
+                            contender: contender.name.clone(),
+                            connections,
+                        }
                     }));
                 }
             }
@@ -110,9 +112,13 @@ fn wanted(args: &Args, scenario: &Scenario, contender: &Contender, workers: usiz
         names.iter().any(|n| n == name || name == format!("{n}-again"))
     };
     contender.scenarios.contains(&scenario.name)
-        && (args.scenario.is_empty() || named(&args.scenario, &scenario.name))
+        && if args.scenario.is_empty() {
+            scenario.belongs_to(&args.profile)
+        } else {
+            named(&args.scenario, &scenario.name)
+        }
         && if args.contender.is_empty() {
-            contender.workers.suits(workers)
+            contender.workers.suits(workers) && contender.belongs_to(&args.profile)
         } else {
             named(&args.contender, &contender.name)
         }
@@ -135,12 +141,12 @@ fn mixed(suite: &Suite, cells: &[Cell], workers: usize) -> Vec<String> {
     vec![format!("mixed tables: {workers} worker(s) asked for do not suit {names}")]
 }
 
-fn levels<'a>(args: &'a Args, scenario: &'a Scenario) -> &'a [u32] {
-    if args.connections.is_empty() {
-        scenario.connections_in(&args.profile)
-    } else {
-        &args.connections
+fn levels<'a>(args: &'a Args, scenario: &'a Scenario, contender: &'a Contender) -> &'a [u32] {
+    if !args.connections.is_empty() {
+        return &args.connections;
     }
+    let own = contender.connections.get(&args.profile);
+    own.map_or_else(|| scenario.connections_in(&args.profile), Vec::as_slice)
 }
 
 fn check_names<'a>(

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::table::{HEADINGS, tables};
+use super::windows;
 use crate::experiment::record::{Comparison, Manifest};
 
 /// The page: tables first, then how they were made.
@@ -10,11 +11,18 @@ pub fn markdown(comparison: &Comparison) -> String {
     let mut page = String::from("# Comparison\n\n");
     let manifest = &comparison.manifest;
     let _ = writeln!(page, "{}\n", how(manifest));
+    if let Some(sentence) = windows::scaled(manifest) {
+        let _ = writeln!(page, "**{sentence}**\n");
+    }
     if comparison.interrupted {
         page.push_str("**Ended early: some trials are missing.**\n\n");
     }
     for table in tables(comparison) {
-        let _ = writeln!(page, "## {}\n\n| {} |", table.scenario, HEADINGS.join(" | "));
+        let _ = writeln!(page, "## {}\n", table.scenario);
+        if let Some(window) = windows::of_scenario(manifest, &table.scenario) {
+            let _ = writeln!(page, "Each trial: {window}.\n");
+        }
+        let _ = writeln!(page, "| {} |", HEADINGS.join(" | "));
         let _ = writeln!(page, "|---|{}---|", "--:|".repeat(HEADINGS.len() - 2));
         for row in table.rows {
             let _ =
@@ -46,12 +54,12 @@ fn how(manifest: &Manifest) -> String {
         trials => format!("medians of {trials} trials, ± half of the 95 % bootstrap interval"),
     };
     format!(
-        "Profile `{}`, {}: {trials}. Each trial is a fresh process, {} of warm-up and {} s of \
-         measurement, closed loop, contenders in random order (seed {}).",
+        "Profile `{}`, {}: {trials}. Each trial is a fresh process, {} of warm-up, then measured \
+         for {}, closed loop, contenders in random order (seed {}).",
         manifest.profile,
         manifest.started_at,
         manifest.warmup_in_words(),
-        manifest.duration_s,
+        windows::of_all(manifest),
         manifest.seed
     )
 }

@@ -140,7 +140,7 @@ pub(in crate::report) fn trials<'a>(
 }
 
 /// `84.2 %`, `121 %`.
-pub(in crate::report) fn percent(value: f64) -> String {
+pub fn percent(value: f64) -> String {
     format!("{} %", super::table::significant(value))
 }
 

@@ -10,6 +10,7 @@ mod markdown;
 mod measure;
 mod table;
 mod text;
+pub mod windows;
 
 pub(super) use crate::experiment::summary::cost as cost_of_trial;
 pub(super) use measure::trials as trials_of;
@@ -20,5 +21,6 @@ pub use figures::{Figures, figures};
 pub use files::write;
 pub use html::html;
 pub use markdown::markdown;
+pub use measure::percent;
 pub use table::{Table, minutes, tables};
 pub use text::text;

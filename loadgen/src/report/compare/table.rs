@@ -138,12 +138,13 @@ pub(super) fn significant(value: f64) -> String {
     }
 }
 
-/// A length of time for people: `1 min 5 s`.
+/// A length of time for people: `1 min 5 s`, `6 h 40 min`.
 pub fn minutes(time: Duration) -> String {
     match time.as_secs() {
         seconds if seconds < 60 => format!("{seconds} s"),
         seconds if seconds < 600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        seconds => format!("{} min", (seconds + 30) / 60),
+        seconds if seconds < 7_200 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
     }
 }
 
@@ -159,6 +160,7 @@ mod tests {
         assert_eq!(significant(21_971.4), "21,971");
         assert_eq!(minutes(Duration::from_secs(65)), "1 min 5 s");
         assert_eq!(minutes(Duration::from_secs(659)), "11 min");
+        assert_eq!(minutes(Duration::from_secs(24_030)), "6 h 40 min");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::table::{HEADINGS, tables};
+use super::windows;
 use crate::experiment::record::Comparison;
 
 /// All tables and notes as plain text.
@@ -12,7 +13,9 @@ pub fn text(comparison: &Comparison) -> String {
         let headings: Vec<String> = HEADINGS.iter().map(|heading| (*heading).to_owned()).collect();
         let mut lines = vec![headings];
         lines.extend(table.rows);
-        let _ = writeln!(text, "\n{}", table.scenario);
+        let window = windows::of_scenario(&comparison.manifest, &table.scenario);
+        let window = window.map_or_else(String::new, |window| format!(": {window}"));
+        let _ = writeln!(text, "\n{}{window}", table.scenario);
         text.push_str(&aligned(&lines));
         for note in table.notes {
             let _ = writeln!(text, "  {note}");
@@ -20,6 +23,9 @@ pub fn text(comparison: &Comparison) -> String {
     }
     for warning in comparison.warnings.iter().chain(&comparison.skipped) {
         let _ = writeln!(text, "\n{warning}");
+    }
+    if let Some(sentence) = windows::scaled(&comparison.manifest) {
+        let _ = writeln!(text, "\n{sentence}");
     }
     if comparison.manifest.trials_per_cell < 3 {
         text.push_str("\nToo few trials for intervals: nothing is told apart, all is one tie.\n");

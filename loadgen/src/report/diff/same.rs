@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::experiment::record::Comparison;
+use crate::experiment::record::{Comparison, PlannedWindow};
 
 /// What differs, one line each; versions and revisions may, they are what a diff is for.
 pub fn differences(base: &Comparison, new: &Comparison) -> Vec<String> {
@@ -35,6 +35,17 @@ fn settings(base: &Comparison, new: &Comparison, found: &mut Vec<String>) {
     }
     if one.pins.generator_cpus != other.pins.generator_cpus {
         found.push("the generator ran on other CPUs".into());
+    }
+    let window =
+        |w: &PlannedWindow| (w.requests, w.requests.is_none().then_some(w.duration_s), w.cpu_quota);
+    for own in &one.windows {
+        if let Some(new) = other.window(&own.scenario, &own.contender)
+            && window(own) != window(new)
+        {
+            let name = format!("{}/{}", own.scenario, own.contender);
+            found.push(format!("{name} was measured for another time, count or CPU quota"));
+            break;
+        }
     }
     if one.workers != other.workers {
         found.push(format!("workers: {} in BASE, {} in NEW", one.workers, other.workers));

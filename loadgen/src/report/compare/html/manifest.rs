@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html as markup};
 
+use super::super::windows;
 use super::list;
 use crate::experiment::record::{Comparison, Trial};
 use crate::report::units;
@@ -43,8 +44,9 @@ fn method(comparison: &Comparison) -> Markup {
     markup! {
         p {
             "Each trial is a fresh process of the contender: its answers are checked, it is loaded for "
-            (manifest.warmup_in_words()) " which count nowhere, then measured for " (manifest.duration_s)
-            " s in a closed loop: each connection sends its next request when the last one is \
+            (manifest.warmup_in_words()) " which count nowhere, then measured for "
+            (windows::of_all(manifest))
+            " in a closed loop: each connection sends its next request when the last one is \
              answered. The contenders of a scenario follow each other in random order, once in \
              each block of trials. A figure is the median over "
             (units::counted(manifest.trials_per_cell.into(), "trial"))
@@ -78,13 +80,14 @@ fn machine(comparison: &Comparison) -> Markup {
         (
             "profile",
             format!(
-                "{}: {} of each cell, {} of warm-up, {} s measured",
+                "{}: {} of each cell, {} of warm-up, measured for {}",
                 manifest.profile,
                 units::counted(manifest.trials_per_cell.into(), "trial"),
                 manifest.warmup_in_words(),
-                manifest.duration_s
+                windows::of_all(manifest)
             ),
         ),
+        ("scale", manifest.scale.to_string()),
         ("seed", manifest.seed.to_string()),
         ("processor", format!("{}, {}", host.cpu_model, units::counted(host.cpus as u64, "CPU"))),
         (

@@ -8,6 +8,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 use super::chart::{self, Chart};
 use super::conclude;
 use super::figures::Figures;
+use super::windows;
 use crate::experiment::record::Comparison;
 use crate::report::units;
 
@@ -53,9 +54,10 @@ fn head(comparison: &Comparison, title: &str) -> Markup {
             (host.cpu_model) ", " (units::counted(host.cpus as u64, "CPU")) ", " (host.os)
             ". Servers with " (units::counted(manifest.workers as u64, "worker"))
             ", " (units::counted(manifest.trials_per_cell.into(), "trial")) " of "
-            (manifest.duration_s) " s for each figure."
+            (windows::of_all(manifest)) " for each figure."
         }
         p.conclusion { (conclude::of_all(comparison)) }
+        @if let Some(sentence) = windows::scaled(manifest) { p.warning { (sentence) } }
         @if comparison.interrupted { p.warning { "Ended early: some trials are missing." } }
     }
 }

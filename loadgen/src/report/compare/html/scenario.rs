@@ -4,6 +4,7 @@ use maud::{Markup, html as markup};
 
 use super::super::figures::Figures;
 use super::super::table::{HEADINGS, Table, tables};
+use super::super::windows;
 use super::inline;
 use crate::experiment::record::{Comparison, Trial};
 use crate::report::units;
@@ -20,6 +21,9 @@ pub(super) fn section(comparison: &Comparison, figures: &Figures) -> Markup {
             h2 { (figures.scenario) }
             @if let Some(request) = comparison.manifest.requests.get(&figures.scenario) {
                 p { code { (request) } }
+            }
+            @if let Some(window) = windows::of_scenario(&comparison.manifest, &figures.scenario) {
+                p { "Each trial: " (window) "." }
             }
             @if let Some(table) = table { (rows(table)) }
             div.charts {

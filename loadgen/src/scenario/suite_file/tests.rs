@@ -1,0 +1,59 @@
+//! Suites in TOML: what is read, and what is refused where.
+
+use super::*;
+
+fn message(text: &str) -> String {
+    parse("my.toml", text, Path::new(".")).unwrap_err().to_string()
+}
+
+const HELLO: &str = "[[scenario]]\nname = \"hello\"\nanswer = { content = { text = \"hi\" } }\n";
+
+#[test]
+fn the_built_in_suite_has_every_scenario_and_its_ceiling() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("data");
+    let suite = Suite::load(None, &data).unwrap();
+    let names: Vec<&str> = suite.scenarios.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["hello", "https", "json", "png", "qr", "fib", "upload"]);
+    let ceiling = suite.contenders.iter().find(|c| c.name == suite.ceiling).unwrap();
+    assert_eq!(ceiling.scenarios, names);
+}
+
+#[test]
+fn a_contender_of_any_language_is_six_lines() {
+    let text = format!(
+        "{HELLO}[[contender]]\nname = \"python\"\nscenarios = [\"hello\"]\n\
+         command = [\"/usr/bin/python3\", \"hello.py\", \"--port={{port}}\"]\n"
+    );
+    let suite = parse("my.toml", &text, Path::new(".")).unwrap();
+    assert_eq!(suite.contenders[0].command[2], "--port={port}");
+    assert_eq!(suite.scenarios[0].connections_in("quick"), [50]);
+    assert_eq!(suite.profiles["smoke"].trials, 1);
+}
+
+#[test]
+fn errors_point_at_their_line() {
+    assert!(message("[[scenario]\n").starts_with("my.toml:1: "));
+    let unknown_key = message(&format!("{HELLO}nmae = \"x\"\n"));
+    assert!(unknown_key.starts_with("my.toml:4: unknown field `nmae`"), "{unknown_key}");
+    let unknown_scenario = message(&format!(
+        "{HELLO}[[contender]]\nname = \"a\"\nscenarios = [\"helo\"]\ncommand = [\"a\"]\n"
+    ));
+    assert_eq!(unknown_scenario, "my.toml:6: no scenario \"helo\"; there are: hello");
+    let placeholder = message(&format!(
+        "{HELLO}[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"{{nod}}\"]\n"
+    ));
+    assert!(placeholder.starts_with("my.toml:7: no placeholder {nod}; there are: bun,"));
+    let shorter = "trials = 1\nwarmup = \"2s\"\nwarmup_max = \"1s\"\nduration = \"1s\"\n";
+    let shorter = message(&format!("[profiles.mine]\n{shorter}"));
+    assert_eq!(shorter, "my.toml:4: warmup_max must not be shorter than warmup");
+    let time = message("[profiles.mine]\ntrials = 1\nwarmup = \"1h30\"\nduration = \"1s\"\n");
+    assert!(time.starts_with("my.toml:3: "), "{time}");
+}
+
+#[test]
+fn the_same_name_twice_is_refused() {
+    let contender = "[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"a\"]\n";
+    let text = message(&format!("{HELLO}{contender}{contender}"));
+    assert_eq!(text, "my.toml:9: contender \"a\" is there twice in scenario \"hello\"");
+    assert!(message(&format!("{HELLO}{HELLO}")).contains("scenario \"hello\" is there twice"));
+}
