@@ -1,7 +1,10 @@
 //! What the coordinating thread and the workers tell each other; nothing of it is touched for a
 //! request.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hdrhistogram::Histogram;
 
 use super::StopFlag;
 use super::clock::{NEVER, Nanos};
@@ -64,7 +67,8 @@ pub(crate) struct Slot {
     failed: AtomicU64,
     open: AtomicU64,
     established: AtomicU64,
-    service_time_ns: AtomicU64,
+    latency_wanted: AtomicBool,
+    service_time: Mutex<Option<Histogram<u64>>>,
 }
 
 /// A reading of a [`Slot`].
@@ -74,17 +78,32 @@ pub(crate) struct Reading {
     pub(crate) failed: u64,
     pub(crate) open: u64,
     pub(crate) established: u64,
-    /// Sum over the completed requests of the measured window.
-    pub(crate) service_time_ns: u64,
 }
 
 impl Slot {
-    pub(crate) fn publish(&self, reading: &Reading) {
+    /// New counts, and where the last copy was taken, a copy of the service times.
+    pub(crate) fn publish(&self, reading: &Reading, service_time: &Histogram<u64>) {
         self.completed.store(reading.completed, Ordering::Relaxed);
         self.failed.store(reading.failed, Ordering::Relaxed);
         self.open.store(reading.open, Ordering::Relaxed);
         self.established.store(reading.established, Ordering::Relaxed);
-        self.service_time_ns.store(reading.service_time_ns, Ordering::Relaxed);
+        if self.latency_wanted.load(Ordering::Relaxed)
+            && let Ok(mut place) = self.service_time.try_lock()
+        {
+            *place = Some(service_time.clone());
+            self.latency_wanted.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds the service times published last to `all`, and asks for new ones.
+    pub(crate) fn add_service_time(&self, all: &mut Histogram<u64>) {
+        if let Ok(place) = self.service_time.lock()
+            && let Some(part) = &*place
+        {
+            // The bounds of all histograms of a run are the same, so everything fits.
+            let _ = all.add(part);
+        }
+        self.latency_wanted.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> Reading {
@@ -93,7 +112,6 @@ impl Slot {
             failed: self.failed.load(Ordering::Relaxed),
             open: self.open.load(Ordering::Relaxed),
             established: self.established.load(Ordering::Relaxed),
-            service_time_ns: self.service_time_ns.load(Ordering::Relaxed),
         }
     }
 }

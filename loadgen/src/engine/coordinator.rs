@@ -2,19 +2,20 @@
 //! observer, and puts the parts together.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::ScopedJoinHandle;
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::Duration;
 
 use super::assemble::assemble;
 use super::clock::{Clock, Nanos, nanos};
 use super::control::{Control, Message, Reading, Slot};
 use super::limits;
+use super::recorder::histogram;
 use super::request::RequestPlan;
 use super::sampler::{self, Checker, Sampler, Verdicts};
 use super::spec::{Pacing, RunSpec, Stop};
 use super::tls::TlsSetup;
 use super::worker::{Worker, WorkerParts, WorkerResult};
-use super::{EngineError, Live, Observer, RunResult, StopFlag};
+use super::{EngineError, Live, Observer, RunResult, Stage, StopFlag};
 
 /// Time between two calls of [`Observer::progress`].
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
@@ -44,9 +45,10 @@ pub(crate) fn run(
         },
     );
     let (messages, told) = channel();
-    let mut workers = Vec::new();
-    for ((index, slot), sampler) in (0_u64..).zip(&slots).zip(samplers) {
-        workers.push(Worker::new(WorkerParts {
+    let workers: Vec<WorkerParts<'_>> = (0_u64..)
+        .zip(&slots)
+        .zip(samplers)
+        .map(|((index, slot), sampler)| WorkerParts {
             spec,
             plan: plan.clone(),
             tls: tls.clone(),
@@ -58,29 +60,41 @@ pub(crate) fn run(
             control: &control,
             slot,
             messages: messages.clone(),
-        })?);
-    }
+        })
+        .collect();
     drop(messages);
-    let mut course =
-        Course { spec, clock, control: &control, slots: &slots, told, observer, sending_done: 0 };
+    let mut course = Course {
+        spec,
+        clock,
+        control: &control,
+        slots: &slots,
+        told,
+        observer,
+        sending_done: 0,
+        stage: Stage::Connecting,
+        stage_began: 0,
+    };
     let (results, verdicts) = std::thread::scope(|scope| {
         let checker = checker.map(|checker: Checker| scope.spawn(|| checker.run()));
-        let handles: Vec<_> = workers
-            .into_iter()
-            .enumerate()
-            .map(|(index, worker)| {
-                let cpu = spec.cpus.get(index % spec.cpus.len().max(1)).copied();
-                let control = &control;
-                scope.spawn(move || {
-                    let mut watch = Watch { control, ended_well: false };
-                    cpu.map_or(Ok(()), limits::pin_to)?;
-                    limits::sharpen_timers();
-                    let result = worker.run()?;
-                    watch.ended_well = true;
-                    Ok(result)
-                })
-            })
-            .collect();
+        let mut handles = Vec::new();
+        for (index, parts) in workers.into_iter().enumerate() {
+            let cpu = spec.cpus.get(index % spec.cpus.len().max(1)).copied();
+            let control = &control;
+            let work = move || {
+                let mut watch = Watch { control, ended_well: false };
+                cpu.map_or(Ok(()), limits::pin_to)?;
+                limits::sharpen_timers();
+                limits::own_descriptors();
+                let result = Worker::new(parts)?.run()?;
+                watch.ended_well = true;
+                Ok(result)
+            };
+            let started = Builder::new().name(format!("worker {index}")).spawn_scoped(scope, work);
+            handles.push(started.map_err(|source| {
+                control.abort();
+                EngineError::Os { context: format!("starting thread {}", index + 1), source }
+            })?);
+        }
         course.follow(threads);
         let results = handles.into_iter().map(join).collect::<Result<Vec<_>, _>>();
         let verdicts = checker.map(join_checker).transpose();
@@ -146,6 +160,8 @@ struct Course<'a> {
     told: Receiver<Message>,
     observer: &'a mut dyn Observer,
     sending_done: usize,
+    stage: Stage,
+    stage_began: Nanos,
 }
 
 /// Why a wait ended.
@@ -172,17 +188,19 @@ impl Course<'_> {
         } else {
             let now = self.clock.now();
             self.control.start(now);
-            if !self.wait_sending(now + warmup, workers, true) {
+            (self.stage, self.stage_began) = (Stage::WarmUp, now);
+            if !self.wait_sending(now + warmup, workers) {
                 return;
             }
             self.observer.window_opened();
             now + warmup
         };
+        (self.stage, self.stage_began) = (Stage::Window, opens);
         let closes = match self.spec.stop {
             Stop::Duration(duration) => opens.saturating_add(nanos(duration)),
             Stop::Requests(_) => Nanos::MAX,
         };
-        self.wait_sending(closes, workers, false);
+        self.wait_sending(closes, workers);
         self.observer.window_closed();
     }
 
@@ -194,7 +212,7 @@ impl Course<'_> {
             if self.control.interrupted() {
                 return false;
             }
-            match self.wait(self.clock.now() + nanos(PROGRESS_EVERY), true) {
+            match self.wait(self.clock.now() + nanos(PROGRESS_EVERY)) {
                 Waited::Message(Message::Ready { only_tls_failures: only_tls }) => {
                     ready += 1;
                     only_tls_failures &= only_tls;
@@ -210,19 +228,19 @@ impl Course<'_> {
             if only_tls_failures || now >= until || self.control.interrupted() {
                 return false;
             }
-            self.wait((now + nanos(Duration::from_millis(20))).min(until), true);
+            self.wait((now + nanos(Duration::from_millis(20))).min(until));
         }
         true
     }
 
     /// Waits for `until`, or until no worker sends any more; true if the time came first.
-    fn wait_sending(&mut self, until: Nanos, workers: usize, warming_up: bool) -> bool {
+    fn wait_sending(&mut self, until: Nanos, workers: usize) -> bool {
         while self.sending_done < workers {
             if self.clock.now() >= until {
                 return true;
             }
             let tick = self.clock.now().saturating_add(nanos(PROGRESS_EVERY));
-            if self.wait(tick.min(until), warming_up) == Waited::WorkersGone {
+            if self.wait(tick.min(until)) == Waited::WorkersGone {
                 return false;
             }
         }
@@ -230,7 +248,7 @@ impl Course<'_> {
     }
 
     /// Waits for a message until `until`, and then tells the observer how far the run is.
-    fn wait(&mut self, until: Nanos, warming_up: bool) -> Waited {
+    fn wait(&mut self, until: Nanos) -> Waited {
         let left = Duration::from_nanos(until.saturating_sub(self.clock.now()));
         let waited = match self.told.recv_timeout(left) {
             Ok(message) => {
@@ -246,19 +264,27 @@ impl Course<'_> {
         if waited == Waited::Time {
             let reading = self.reading();
             self.observer.progress(&Live {
-                elapsed: Duration::from_nanos(self.clock.now()),
-                warming_up,
+                stage: self.stage,
+                elapsed: Duration::from_nanos(self.clock.now().saturating_sub(self.stage_began)),
                 completed: reading.completed,
                 failed: reading.failed,
                 open: reading.open,
-                service_time_mean: reading
-                    .service_time_ns
-                    .checked_div(reading.completed)
-                    .filter(|_| !warming_up)
-                    .map(Duration::from_nanos),
+                service_time_p50: self.service_time_p50(),
             });
         }
         waited
+    }
+
+    /// Median of what the workers published last.
+    fn service_time_p50(&self) -> Option<Duration> {
+        if !self.observer.wants_latency() {
+            return None;
+        }
+        let mut all = histogram();
+        for slot in self.slots {
+            slot.add_service_time(&mut all);
+        }
+        (!all.is_empty()).then(|| Duration::from_nanos(all.value_at_quantile(0.5)))
     }
 
     fn reading(&self) -> Reading {
@@ -267,7 +293,6 @@ impl Course<'_> {
             failed: sum.failed + slot.failed,
             open: sum.open + slot.open,
             established: sum.established + slot.established,
-            service_time_ns: sum.service_time_ns + slot.service_time_ns,
         })
     }
 }

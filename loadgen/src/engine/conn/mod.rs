@@ -98,7 +98,7 @@ pub(crate) struct Conn {
     pub(crate) connect_began: Nanos,
     /// Since when a unix listener's queue has been full; 0 when it is not.
     queued_since: Nanos,
-    /// Wait before the next connect after a failed one.
+    /// Wait before the next connect after one that failed, or was closed before it was used.
     pub(crate) backoff: Nanos,
     /// Index of the address being tried, and how many were tried in this attempt.
     pub(crate) address: usize,
@@ -171,7 +171,6 @@ impl Conn {
     /// Connected, and the handshake, if there is one, is finished.
     pub(crate) fn opened(&mut self) {
         self.link = Link::Open;
-        self.backoff = 0;
         self.queued_since = 0;
     }
 
@@ -219,6 +218,7 @@ impl Conn {
         self.write_done = false;
         self.requests += 1;
         self.unsent.clear();
+        self.backoff = 0;
         self.response.busy = true;
         self.response.complete = false;
         self.response.failure = None;

@@ -177,8 +177,11 @@ impl Worker<'_> {
 
     pub(super) fn connect_failed(&mut self, index: usize, failure: &Failure, now: Nanos) {
         self.only_tls_failures &= matches!(failure, Failure::Tls(_));
-        self.recorder.connections.failed += 1;
-        self.recorder.error(failure);
+        // After the end of the window nobody wants the connection any more.
+        if self.phase != Phase::Draining {
+            self.recorder.connections.failed += 1;
+            self.recorder.error(failure);
+        }
         self.close(index);
         self.back_off(index, now);
         self.first_attempt_ended(index);
@@ -218,7 +221,9 @@ impl Worker<'_> {
                 self.reopen(index, now);
             }
             Link::Open => {
-                self.recorder.error(failure);
+                if self.phase != Phase::Draining {
+                    self.recorder.error(failure);
+                }
                 self.close(index);
                 self.back_off(index, now);
             }

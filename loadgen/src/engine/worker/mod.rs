@@ -1,8 +1,8 @@
 //! One worker thread: an edge-triggered epoll loop over its own connections.
 //!
-//! A socket is registered once, for reading and writing. A response is answered with the next
-//! request at once, in the same turn; a read that returns less than asked for is not repeated. So
-//! a request costs one send, one receive and its share of one wait.
+//! A socket is registered once, for reading and writing. A turn reads all that has come, then sends
+//! the next requests; a read that returns less than asked for is not repeated. So a request costs
+//! one send, one receive and its share of one wait.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -102,8 +102,8 @@ pub(crate) struct Worker<'a> {
     /// Connections to open, by time.
     openings: BinaryHeap<Reverse<(Nanos, u32)>>,
     idle: VecDeque<u32>,
-    /// Connections that may have more to read without a new event.
-    again: Vec<u32>,
+    /// Connections that may have more to read without a new event, and whether their peer closed.
+    again: Vec<(u32, bool)>,
     buffer: Box<[u8]>,
     expanded: Vec<u8>,
     values: Values,
@@ -138,7 +138,7 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Everything the loop needs; nothing is opened yet.
+    /// Everything the loop needs; called on the worker's own thread, which has descriptors of its own.
     pub(crate) fn new(parts: WorkerParts<'a>) -> Result<Self, EngineError> {
         let os = |context: &str| {
             let context = context.to_string();
@@ -244,15 +244,14 @@ impl<'a> Worker<'a> {
         if now >= self.phase_ends {
             self.advance_phase(now);
         }
+        for (index, ending) in std::mem::take(&mut self.again) {
+            self.readable(index as usize, ending);
+        }
+        self.send_next();
+        let now = self.parts.clock.now();
         self.open_due(now);
         if now >= self.next_sweep {
             self.sweep(now);
-        }
-        for index in std::mem::take(&mut self.again) {
-            self.readable(index as usize, false);
-        }
-        if self.pacer.is_some() {
-            self.dispatch();
         }
         self.check_finished(now);
         if !self.again.is_empty() {
@@ -271,8 +270,7 @@ impl<'a> Worker<'a> {
     #[inline]
     fn event(&mut self, token: u64, flags: EventFlags) {
         if token == TIMER {
-            self.timer_at = NEVER;
-            self.dispatch();
+            self.timer_at = NEVER; // what is due is sent when all events were seen
             return;
         }
         let index = (token & 0xffff_ffff) as usize;
@@ -282,7 +280,9 @@ impl<'a> Worker<'a> {
         }
         if conn.link == Link::Connecting {
             self.connect_ended(index);
-            return;
+            if matches!(self.conns[index].link, Link::Closed | Link::Connecting) {
+                return;
+            }
         }
         let ending = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         if flags.intersects(EventFlags::IN | ending) {
@@ -302,7 +302,7 @@ impl<'a> Worker<'a> {
         match conn.receive(&mut self.buffer, ending, &mut self.bytes.received) {
             Received::Complete => self.response_complete(index),
             Received::Waiting => {}
-            Received::Again => self.again.push(index as u32),
+            Received::Again => self.again.push((index as u32, ending)),
             Received::Established => self.established(index),
             Received::ClosedIdle => self.closed_idle(index),
             Received::Failed(failure) => self.connection_failed(index, &failure),

@@ -166,13 +166,12 @@ impl Worker<'_> {
             Phase::Setup | Phase::Warmup => self.recorder.warmup,
             Phase::Measured | Phase::Draining | Phase::Done => self.recorder.window,
         };
-        let service_time = &self.recorder.service_time;
-        self.parts.slot.publish(&Reading {
+        let reading = Reading {
             completed: counts.completed,
             failed: counts.failed + counts.timed_out,
             open: self.open,
             established: self.recorder.connections.established,
-            service_time_ns: (service_time.mean() * service_time.len() as f64) as u64,
-        });
+        };
+        self.parts.slot.publish(&reading, &self.recorder.service_time);
     }
 }

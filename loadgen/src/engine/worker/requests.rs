@@ -56,6 +56,20 @@ impl Worker<'_> {
         None
     }
 
+    /// Sends what the idle connections may send now.
+    ///
+    /// Called when all that has come was read. Reading is the shorter part, so the end of a response
+    /// hardly waits for other connections; and the server, woken by the first request, finds the
+    /// others before it sleeps again.
+    #[inline]
+    pub(super) fn send_next(&mut self) {
+        if self.pacer.is_some() {
+            self.dispatch();
+        } else {
+            self.start_idle();
+        }
+    }
+
     /// Gives every idle connection its request, in a closed loop.
     pub(super) fn start_idle(&mut self) {
         if self.pacer.is_some() {
@@ -177,7 +191,7 @@ impl Worker<'_> {
             }
         }
         if self.conns[index].reusable() && !self.parts.plan.asks_close() {
-            self.next_request(index, now);
+            self.list_idle(index);
         } else {
             self.close(index);
             self.reopen(index, now);
