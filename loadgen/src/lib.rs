@@ -2,6 +2,7 @@
 //! right answer is; the [`engine`] sends and measures; the [`experiment`] decides who runs when,
 //! starts and samples the contenders, and keeps the trials; the [`report`] only reads results.
 
+pub mod check;
 pub mod cli;
 pub mod engine;
 pub mod experiment;

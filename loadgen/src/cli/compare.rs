@@ -18,6 +18,8 @@ use super::units::{
     CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, scale, worker_count,
 };
 use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
+use crate::check::kept;
+use crate::experiment::checked::Checked;
 use crate::experiment::contender::Places;
 use crate::experiment::pins::{self, Pins};
 use crate::experiment::record::{Comparison, Manifest};
@@ -156,13 +158,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// A new comparison in a folder of its own.
-fn begin(args: &Args, asked: StoredPlan) -> anyhow::Result<resume::Begun> {
+fn begin(args: &Args, mut asked: StoredPlan) -> anyhow::Result<resume::Begun> {
+    asked.manifest.check = check_of_this_machine(&asked);
     let folder = args.out.clone().unwrap_or_else(|| {
         let time = asked.manifest.started_at.trim_end_matches('Z').replace(':', "-");
         PathBuf::from("results").join(time)
     });
     let store = Store::create(&folder).with_context(|| folder.display().to_string())?;
     Ok((store, asked, Vec::new()))
+}
+
+/// The check that verdicts rest on, if there is one of this machine as it is now.
+fn check_of_this_machine(asked: &StoredPlan) -> Option<Checked> {
+    let manifest = &asked.manifest;
+    let now = kept::Now {
+        host: &asked.host,
+        pins: &manifest.pins,
+        trials: manifest.trials_per_cell,
+        started_at: &manifest.started_at,
+    };
+    match kept::find(&now) {
+        Ok(check) => {
+            eprintln!("This machine was {}.", check.in_words());
+            Some(check)
+        }
+        Err(reason) => {
+            eprintln!("Note: {reason}.");
+            None
+        }
+    }
 }
 
 fn say_warnings(pins: &Pins, selection: &Selection) {
@@ -245,6 +269,7 @@ fn manifest(
         workers: places.workers,
         cpu_quota: args.cpu_quota,
         generator_ceilings: Vec::new(),
+        check: None,
         generator_threads: pins.generator_cpus.len(),
         pins: pins.clone(),
         versions: selection.versions(places),

@@ -1,5 +1,6 @@
 //! The command line: arguments in, exit status out.
 
+pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod diff;
@@ -47,6 +48,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Measure the Rust servers beside Node.js, Deno and Bun
     Compare(Box<compare::Args>),
+    /// Check this machine and this program: what limits them, and whether figures can be published
+    Check(check::Args),
     /// Make the report of a comparison again, from its result.json
     Report(report::Args),
     /// Compare two comparisons cell by cell; exit status 1 on a regression
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Merge(args) => merge::run(&args),

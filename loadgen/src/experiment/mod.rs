@@ -2,6 +2,7 @@
 
 pub mod ceiling;
 pub mod cgroup;
+pub mod checked;
 pub mod contender;
 pub mod cpu_quota;
 pub mod host;

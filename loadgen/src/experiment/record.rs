@@ -6,11 +6,12 @@ use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 
 use super::ceiling::Ceiling;
+use super::checked::Checked;
 use super::pins::Pins;
 use super::plan::{Cell, PlannedTrial};
 use super::preflight::AnswerShape;
 use super::sampler::{Memory, WindowCost};
-use super::stats::Interval;
+use super::stats::{Interval, NOISE_THRESHOLD};
 use super::verdict::Verdict;
 use crate::histogram::Times;
 
@@ -181,6 +182,9 @@ pub struct Manifest {
     /// What the generator reached on a server that does nothing but answer.
     #[serde(default)]
     pub generator_ceilings: Vec<Ceiling>,
+    /// The check of this machine that verdicts and ranks rest on; `null` if there was none.
+    #[serde(default)]
+    pub check: Option<Checked>,
     /// The split of the CPUs.
     pub pins: Pins,
     /// Version of each program, by contender, asked of the very binaries that ran.
@@ -226,6 +230,13 @@ impl Manifest {
     /// The window of `contender` in `scenario`, if it has one of its own.
     pub fn window(&self, scenario: &str, contender: &str) -> Option<&PlannedWindow> {
         self.windows.iter().find(|w| w.scenario == scenario && w.contender == contender)
+    }
+
+    /// Differences under this share are ties: what is known to be noise on this machine, and never
+    /// less than [`NOISE_THRESHOLD`].
+    pub fn least_difference(&self) -> f64 {
+        let trials = self.trials_per_cell;
+        self.check.as_ref().map_or(NOISE_THRESHOLD, |check| check.smallest_difference(trials))
     }
 
     /// The length of the warm-up in words: `1 s`, or `1 s to 3 s, until the rate was steady,`.

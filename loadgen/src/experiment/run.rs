@@ -63,12 +63,17 @@ pub fn run(
     if let Ended::Broken(reason) = &ended {
         skipped.push(format!("the run ended early: {reason}"));
     }
+    let (ceiling, least) = (&manifest.ceiling, manifest.least_difference());
+    let mut warnings = summary::warnings(&trials, manifest.workers);
+    if let Some(check) = &manifest.check {
+        warnings.extend(check.warnings(&manifest.generator_ceilings));
+    }
     let comparison = Comparison {
         schema: SCHEMA.into(),
         host,
-        cells: summary::cells(&cells, &trials, &manifest.ceiling, manifest.seed),
+        cells: summary::cells(&cells, &trials, ceiling, least, manifest.seed),
         skipped,
-        warnings: summary::warnings(&trials, manifest.workers),
+        warnings,
         interrupted: !matches!(ended, Ended::Complete),
         trials,
         manifest,

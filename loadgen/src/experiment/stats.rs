@@ -58,10 +58,28 @@ pub fn ratio_interval(of: &[f64], to: &[f64], seed: u64) -> Option<Interval> {
 }
 
 /// Whether ratios, one of each block, show a difference: the interval of their median excludes 1 and
-/// the median differs from it by more than [`NOISE_THRESHOLD`]. Fewer than three show nothing.
-pub fn differ(ratios: &[f64], seed: u64) -> bool {
-    (median(ratios) - 1.0).abs() > NOISE_THRESHOLD
+/// the median differs from it by more than `least`, which is [`NOISE_THRESHOLD`] or what is known to
+/// be noise on the machine. Fewer than three show nothing.
+pub fn differ(ratios: &[f64], least: f64, seed: u64) -> bool {
+    (median(ratios) - 1.0).abs() > least
         && median_interval(ratios, seed).is_some_and(|i| i.low > 1.0 || i.high < 1.0)
+}
+
+/// Spread of the ratio of two trials of the same contender that ran one after the other, as those of
+/// a block do: the root mean square of the logarithms of the ratios in `values`, so that a slow drift
+/// does not count. `None` for fewer than three values, and where one is not positive.
+pub fn ratio_spread(values: &[f64]) -> Option<f64> {
+    let squares = values.windows(2).map(|pair| (pair[1] / pair[0]).ln().powi(2));
+    let spread = (squares.sum::<f64>() / (values.len() as f64 - 1.0)).sqrt();
+    (values.len() >= 3 && spread.is_finite()).then_some(spread)
+}
+
+/// The difference, as a share, that the median over `trials` ratios of such a spread exceeds by chance
+/// in one of twenty cases: 1.96 standard errors, where that of a median is √(π/2) of that of a mean.
+/// Never less than [`NOISE_THRESHOLD`], under which everything is called a tie.
+pub fn smallest_difference(ratio_spread: f64, trials: u32) -> f64 {
+    let of_median = (std::f64::consts::FRAC_PI_2 / f64::from(trials.max(1))).sqrt();
+    (1.96 * of_median * ratio_spread).max(NOISE_THRESHOLD)
 }
 
 /// Positions of the values whose modified z-score exceeds 3.5 (Iglewicz and Hoaglin 1993).
@@ -126,11 +144,73 @@ mod tests {
 
     #[test]
     fn clear_differences_are_told_apart_and_equal_ones_are_not() {
-        assert!(differ(&[0.80, 0.81, 0.79, 0.805, 0.795], 1));
-        assert!(!differ(&[1.0, 1.01, 0.99, 1.005, 0.995], 1));
-        assert!(!differ(&[0.5, 0.51], 1), "two trials carry no interval");
-        assert!(!differ(&[1.015; 5], 1), "1.5 % is under the noise threshold");
-        assert!(!differ(&[], 1));
+        let least = NOISE_THRESHOLD;
+        assert!(differ(&[0.80, 0.81, 0.79, 0.805, 0.795], least, 1));
+        assert!(!differ(&[0.80, 0.81, 0.79, 0.805, 0.795], 0.25, 1), "noise on this machine");
+        assert!(!differ(&[1.0, 1.01, 0.99, 1.005, 0.995], least, 1));
+        assert!(!differ(&[0.5, 0.51], least, 1), "two trials carry no interval");
+        assert!(!differ(&[1.015; 5], least, 1), "1.5 % is under the noise threshold");
+        assert!(!differ(&[], least, 1));
+    }
+
+    /// Trials of one contender with a spread of `sd` around 1, each followed by one of another that is
+    /// `faster` times as fast.
+    fn synthetic(trials: u32, sd: f64, faster: f64, random: &mut SmallRng) -> Vec<f64> {
+        let mut trial = || {
+            let sum = (0..12).map(|_| random.random::<f64>()).sum::<f64>();
+            ((sum - 6.0) * sd).exp()
+        };
+        (0..trials).map(|_| faster * trial() / trial()).collect()
+    }
+
+    #[test]
+    fn the_spread_of_ratios_is_that_of_neighbours_whatever_the_drift() {
+        let mut random = SmallRng::seed_from_u64(5);
+        let trials: Vec<f64> = (0..4_000)
+            .map(|index| 1_000.0 * f64::from(index + 1) * synthetic(1, 0.03, 1.0, &mut random)[0])
+            .skip(1_000)
+            .collect();
+        // Each value is a ratio itself, so its spread is √2 of a trial's, and that of two of them 2.
+        let spread = ratio_spread(&trials).unwrap();
+        assert!((spread / 0.06 - 1.0).abs() < 0.05, "{spread}");
+        for few in [&[][..], &[1.0, 1.1], &[1.0, 0.0, 1.0]] {
+            assert_eq!(ratio_spread(few), None);
+        }
+    }
+
+    #[test]
+    fn the_smallest_difference_is_what_chance_exceeds_in_one_of_twenty_cases() {
+        let mut random = SmallRng::seed_from_u64(11);
+        for (trials, sd) in [(5, 0.05), (9, 0.05), (15, 0.10)] {
+            let least = smallest_difference(sd * std::f64::consts::SQRT_2, trials);
+            let beyond = (0..4_000)
+                .filter(|_| {
+                    let ratios = synthetic(trials, sd, 1.0, &mut random);
+                    median(&ratios).ln().abs() > least
+                })
+                .count();
+            let share = beyond as f64 / 4_000.0;
+            assert!((0.025..0.065).contains(&share), "{trials} trials of {sd}: {share}");
+        }
+        assert!((smallest_difference(0.0, 5) - NOISE_THRESHOLD).abs() < 1e-12);
+    }
+
+    #[test]
+    fn twice_the_smallest_difference_is_shown_and_half_of_it_hardly_ever() {
+        let mut random = SmallRng::seed_from_u64(13);
+        let (trials, sd) = (9, 0.05);
+        let least = smallest_difference(sd * std::f64::consts::SQRT_2, trials);
+        let shown = |faster: f64, random: &mut SmallRng| {
+            let rounds = 200;
+            let shown = (0..rounds)
+                .filter(|&round| differ(&synthetic(trials, sd, faster, random), least, round))
+                .count();
+            shown as f64 / rounds as f64
+        };
+        let (twice, half) =
+            (shown(1.0 + 2.0 * least, &mut random), shown(1.0 + least / 2.0, &mut random));
+        assert!(twice > 0.85, "{twice}");
+        assert!(half < 0.35, "{half}");
     }
 
     #[test]

@@ -9,14 +9,21 @@ use super::stats::{self, Interval, median};
 use super::verdict::{Verdict, ratio};
 use crate::histogram::Times;
 
-/// Summarises the trials of each cell, in the order of `cells`.
-pub fn cells(cells: &[Cell], trials: &[Trial], ceiling: &str, seed: u64) -> Vec<CellResult> {
+/// Summarises the trials of each cell, in the order of `cells`. Differences under the share
+/// `least_difference` are ties.
+pub fn cells(
+    cells: &[Cell],
+    trials: &[Trial],
+    ceiling: &str,
+    least_difference: f64,
+    seed: u64,
+) -> Vec<CellResult> {
     let of_cell = |cell: &Cell| trials.iter().filter(|t| t.planned.cell == *cell).collect();
     let samples: Vec<Vec<&Trial>> = cells.iter().map(of_cell).collect();
     let mut results: Vec<CellResult> =
         cells.iter().zip(&samples).map(|(cell, trials)| summarise(cell, trials, seed)).collect();
     compare_with_ceiling(&mut results, &samples, ceiling, seed);
-    rank(&mut results, &samples, seed);
+    rank(&mut results, &samples, least_difference, seed);
     results
 }
 
@@ -103,7 +110,7 @@ fn outlying_blocks(used: &[&Trial], rates: &[f64]) -> Vec<u32> {
 }
 
 /// Completed requests per second of one trial.
-fn rate(trial: &Trial) -> Option<f64> {
+pub fn rate(trial: &Trial) -> Option<f64> {
     Some(trial.load.as_ref()?.rate_per_s)
 }
 
@@ -212,10 +219,11 @@ fn compare_with_ceiling(
 
 /// Ranks the server-bound cells of each scenario and connection count by rate; a cell that is not
 /// told apart from the first of the group before it joins that group.
-fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
+fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], least_difference: f64, seed: u64) {
     let tables: BTreeSet<(String, u32)> =
         results.iter().map(|cell| (cell.scenario.clone(), cell.connections)).collect();
     let ratios = |of: usize, to: usize| block_ratios(&samples[of], &samples[to], rate);
+    let differ = |ratios: &[f64]| stats::differ(ratios, least_difference, seed);
     for table in tables {
         let with = |verdict| {
             let found = |cell: &CellResult| {
@@ -236,11 +244,11 @@ fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], seed: u64) {
         let mut ahead = 0;
         for (place, &index) in order.iter().enumerate() {
             let first = order[first_of_group];
-            if place == 0 || stats::differ(&ratios(index, first), seed) {
+            if place == 0 || differ(&ratios(index, first)) {
                 first_of_group = place;
                 let is_ahead = |&&other: &&usize| {
                     let ratios = ratios(other, index);
-                    median(&ratios) > 1.0 && stats::differ(&ratios, seed)
+                    median(&ratios) > 1.0 && differ(&ratios)
                 };
                 ahead = unranked.iter().filter(is_ahead).count();
             } else {

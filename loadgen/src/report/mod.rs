@@ -1,5 +1,6 @@
 //! Results as text, JSON and tables; reads results, knows no processes.
 
+pub mod check;
 pub mod compare;
 pub mod diff;
 pub mod run;

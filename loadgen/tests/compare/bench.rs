@@ -60,6 +60,17 @@ impl Bench {
         self.folder.path().join("out")
     }
 
+    /// Where kept checks are looked for: none of this machine's own.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    fn loadgen(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        command.env("XDG_STATE_HOME", self.state());
+        command
+    }
+
     /// The suite's file.
     pub(crate) fn suite(&self) -> PathBuf {
         self.folder.path().join("suite.toml")
@@ -67,21 +78,21 @@ impl Bench {
 
     /// Goes on with the comparison that was ended.
     pub(crate) fn resume(&self) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        let mut command = self.loadgen();
         command.arg("compare").arg("--resume").arg(self.out());
         self.outcome(spawn(&mut command))
     }
 
     /// Lists the suite.
     pub(crate) fn list(&self, arguments: &[&str]) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        let mut command = self.loadgen();
         command.arg("list").arg("--config").arg(self.suite()).args(arguments);
         self.outcome(spawn(&mut command))
     }
 
     /// Starts the comparison.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+        let mut command = self.loadgen();
         command.arg("compare");
         if !arguments.contains(&"--profile") {
             command.args(["--profile", "test"]);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use loadgen::experiment::checked::Checked;
 use loadgen::experiment::pins::Pins;
 use loadgen::experiment::plan::{self, Cell};
 use loadgen::experiment::preflight::AnswerShape;
@@ -63,7 +64,13 @@ pub(crate) fn comparison(rate: impl Fn(&str, &str) -> f64) -> Comparison {
     Comparison {
         schema: SCHEMA.into(),
         host: host(),
-        cells: summary::cells(&cells, &trials, &manifest.ceiling, SEED),
+        cells: summary::cells(
+            &cells,
+            &trials,
+            &manifest.ceiling,
+            manifest.least_difference(),
+            SEED,
+        ),
         skipped: vec!["deno: not on this machine; npm ci in runtimes/ fetches it".into()],
         warnings: summary::warnings(&trials, manifest.workers),
         interrupted: false,
@@ -215,6 +222,7 @@ fn manifest(order: Vec<plan::PlannedTrial>) -> Manifest {
         workers: 1,
         cpu_quota: None,
         generator_ceilings: Vec::new(),
+        check: Some(checked()),
         generator_threads: 1,
         pins: Pins { server_cpus: vec![0], generator_cpus: vec![1], warning: None },
         versions: BTreeMap::from([("node".into(), "v24.1.0".into())]),
@@ -222,6 +230,18 @@ fn manifest(order: Vec<plan::PlannedTrial>) -> Manifest {
         runtimes_lock_sha256: None,
         suite_sha256: String::new(),
         resumed_at: Vec::new(),
+    }
+}
+
+fn checked() -> Checked {
+    Checked {
+        file: "/home/somebody/.local/state/loadgen/check.json".into(),
+        started_at: "2026-11-29T08:30:00Z".into(),
+        age_days: 1.1,
+        objections: Vec::new(),
+        ratio_spread: 0.02,
+        smallest_difference_percent: 2.2,
+        generator_ceilings: Vec::new(),
     }
 }
 

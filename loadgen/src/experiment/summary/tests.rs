@@ -45,7 +45,7 @@ fn trials(contender: &str, rates: &[f64]) -> Vec<Trial> {
 
 fn summary(names: &[&str], trials: &[Trial]) -> Vec<CellResult> {
     let all: Vec<Cell> = names.iter().map(|name| cell(name)).collect();
-    cells(&all, trials, "rust", 1)
+    cells(&all, trials, "rust", stats::NOISE_THRESHOLD, 1)
 }
 
 const FAST: [f64; 5] = [100.0, 101.0, 99.0, 100.5, 99.5];
@@ -95,6 +95,19 @@ fn blocks_that_count_for_one_of_two_are_not_compared() {
         all.iter().filter(|trial| trial.planned.cell.contender == name).collect()
     };
     assert_eq!(block_ratios(&of("node"), &of("rust"), rate).len(), 3);
+}
+
+#[test]
+fn what_is_noise_on_this_machine_is_a_tie() {
+    let slower = FAST.map(|rate| rate * 0.92);
+    let all = [trials("rust", &FAST), trials("node", &slower)].concat();
+    let names = ["rust", "node"].map(cell);
+    let ranks = |least| {
+        let results = cells(&names, &all, "rust", least, 1);
+        results.iter().map(|cell| cell.rank).collect::<Vec<_>>()
+    };
+    assert_eq!(ranks(stats::NOISE_THRESHOLD), [Some(1), Some(2)]);
+    assert_eq!(ranks(0.10), [Some(1), Some(1)]);
 }
 
 #[test]

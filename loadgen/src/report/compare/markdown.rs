@@ -92,6 +92,10 @@ fn machine(page: &mut String, comparison: &Comparison) {
     if let Some(warning) = &pins.warning {
         let _ = writeln!(page, "- **{}**", escape(warning));
     }
+    match &manifest.check {
+        Some(check) => _ = writeln!(page, "- {}", escape(check.in_words())),
+        None => page.push_str("- not checked with `loadgen check`\n"),
+    }
     for (contender, version) in &manifest.versions {
         let _ = writeln!(page, "- {contender}: {}", escape(version));
     }

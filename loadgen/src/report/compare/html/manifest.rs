@@ -6,6 +6,7 @@ use maud::{Markup, html as markup};
 
 use super::super::windows;
 use super::list;
+use crate::experiment::checked::Checked;
 use crate::experiment::record::{Comparison, Trial};
 use crate::report::units;
 
@@ -104,6 +105,7 @@ fn machine(comparison: &Comparison) -> Markup {
         ("memory", format!("{} MiB", units::count(host.memory_mib))),
         ("kernel", format!("{}, {}", host.kernel, host.architecture)),
         ("system", host.os.clone()),
+        ("check", manifest.check.as_ref().map_or_else(|| "none".into(), Checked::in_words)),
         ("governor", host.governor.clone().unwrap_or_else(|| unknown.into())),
         ("virtualised", host.virtualised.clone().unwrap_or_else(|| "not seen".into())),
         ("open files", units::count(host.open_files_limit)),
