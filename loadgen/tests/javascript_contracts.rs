@@ -26,6 +26,8 @@ const BUN: Traits = Traits::BUN;
 /// Handlers that await more than the body of the request.
 const BUN_ASYNC: Traits = Traits { pipelines: false, ..BUN };
 const FASTIFY: Traits = Traits { any_content_type: false, lingers: false, ..NODE };
+const FASTIFY_DENO: Traits = Traits { requires_host: false, ..FASTIFY };
+const FASTIFY_BUN: Traits = Traits { complete_head: false, ..FASTIFY };
 const ELYSIA: Traits = Traits { any_content_type: false, ..BUN };
 const ELYSIA_ASYNC: Traits = Traits { pipelines: false, ..ELYSIA };
 const NODE_STREAM: Traits = Traits { sized_files: false, ..NODE };
@@ -36,12 +38,19 @@ contenders! {
     hello_deno: deno("hello") => |p| hello::check(p, Scheme::Http, &DENO);
     hello_bun: bun("hello") => |p| hello::check(p, Scheme::Http, &BUN);
     hello_node_fastify: node("hello-fastify") => |p| hello::check(p, Scheme::Http, &FASTIFY);
+    hello_deno_fastify: deno("hello-fastify") => |p| hello::check(p, Scheme::Http, &FASTIFY_DENO);
+    hello_bun_fastify: bun("hello-fastify") => |p| hello::check(p, Scheme::Http, &FASTIFY_BUN);
+    hello_node_express: node("hello-express") => |p| hello::check(p, Scheme::Http, &NODE);
+    hello_deno_express: deno("hello-express") => |p| hello::check(p, Scheme::Http, &DENO);
+    hello_bun_express: bun("hello-express") => |p| hello::check(p, Scheme::Http, &BUN);
     hello_bun_elysia: bun("hello-elysia") => |p| hello::check(p, Scheme::Http, &ELYSIA);
 
     https_node: node("https") => |p| hello::check(p, Scheme::Https, &NODE);
     https_deno: deno("https") => |p| hello::check(p, Scheme::Https, &DENO);
     https_bun: bun("https") => |p| hello::check(p, Scheme::Https, &BUN);
     https_node_fastify: node("https-fastify") => |p| hello::check(p, Scheme::Https, &FASTIFY);
+    https_deno_fastify: deno("https-fastify") => |p| hello::check(p, Scheme::Https, &FASTIFY_DENO);
+    https_bun_fastify: bun("https-fastify") => |p| hello::check(p, Scheme::Https, &FASTIFY_BUN);
     https_bun_elysia: bun("https-elysia") => |p| hello::check(p, Scheme::Https, &ELYSIA);
 
     hello_node_all: two_workers(node("hello-all")) => |p| hello::check(p, Scheme::Http, &NODE);
@@ -54,6 +63,8 @@ contenders! {
     json_deno: deno("json") => |p| json::check(p, &DENO);
     json_bun: bun("json") => |p| json::check(p, &BUN);
     json_node_fastify: node("json-fastify") => |p| json::check(p, &FASTIFY);
+    json_deno_fastify: deno("json-fastify") => |p| json::check(p, &FASTIFY_DENO);
+    json_bun_fastify: bun("json-fastify") => |p| json::check(p, &FASTIFY_BUN);
     json_bun_elysia: bun("json-elysia") => |p| json::check(p, &ELYSIA);
 
     png_node: node("png") => |p| png::check(p, &NODE_STREAM);
@@ -67,11 +78,17 @@ contenders! {
     qr_deno: deno("qr") => |p| qr::check(p, &DENO);
     qr_bun: bun("qr") => |p| qr::check(p, &BUN_ASYNC);
     qr_node_fastify: node("qr-fastify") => |p| qr::check(p, &FASTIFY);
+    qr_deno_fastify: deno("qr-fastify") => |p| qr::check(p, &FASTIFY_DENO);
+    qr_bun_fastify: bun("qr-fastify") => |p| qr::check(p, &FASTIFY_BUN);
     qr_bun_elysia: bun("qr-elysia") => |p| qr::check(p, &ELYSIA_ASYNC);
 
     fib_node_express: node("fib-express") => |p| fib::check(p, &NODE);
     fib_deno_express: deno("fib-express") => |p| fib::check(p, &DENO);
     fib_bun_express: bun("fib-express") => |p| fib::check(p, &BUN);
+
+    fib_logging_node_express: node("fib-logging-express") => fib::check_logging;
+    fib_logging_deno_express: deno("fib-logging-express") => fib::check_logging;
+    fib_logging_bun_express: bun("fib-logging-express") => fib::check_logging;
 
     upload_node: node("upload") => |p| upload::check(p, &NODE);
     upload_deno: deno("upload") => |p| upload::check(p, &DENO);

@@ -1,3 +1,5 @@
 // Express on Bun, fib.
 
-import '../shared/fib-express.mjs';
+import { plain, start } from '../shared/fib-express.mjs';
+
+start(plain);

@@ -1,3 +1,5 @@
 // Express on Deno, fib.
 
-import '../shared/fib-express.mjs';
+import { plain, start } from '../shared/fib-express.mjs';
+
+start(plain);

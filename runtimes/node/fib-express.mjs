@@ -1,3 +1,5 @@
 // Express on Node.js, fib.
 
-import '../shared/fib-express.mjs';
+import { plain, start } from '../shared/fib-express.mjs';
+
+start(plain);

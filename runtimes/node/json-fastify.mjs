@@ -1,12 +1,3 @@
 // Fastify on Node.js, json.
 
-import { embed, fastify, start } from '../shared/fastify.mjs';
-import { tls } from '../shared/node.mjs';
-
-const app = fastify('/', 'POST', { https: tls() });
-// A schema of the answer is Fastify's way to fast JSON.
-const schema = {
-  response: { 200: { type: 'object', properties: { urlToEmbed: { type: 'string' } } } },
-};
-app.post('/', { schema }, embed((urlToEmbed, reply) => reply.send({ urlToEmbed })));
-start(app);
+import '../shared/json-fastify.mjs';

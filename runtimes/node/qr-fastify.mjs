@@ -1,13 +1,3 @@
 // Fastify on Node.js, qr.
 
-import { embed, fastify, start } from '../shared/fastify.mjs';
-import { tls } from '../shared/node.mjs';
-import { TOO_LONG, qr } from '../shared/qr.mjs';
-
-const app = fastify('/qr', 'POST', { https: tls() });
-app.post('/qr', embed(async (text, reply) => {
-  const png = await qr(text);
-  if (png === undefined) return reply.code(413).send({ message: TOO_LONG });
-  return reply.type('image/png').send(png);
-}));
-start(app);
+import '../shared/qr-fastify.mjs';

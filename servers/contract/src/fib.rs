@@ -1,5 +1,8 @@
 //! The contract of fib: `GET /fibonacci/31` is `{"n":31,"fibonacci":1346269}`.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, ensure};
 
 use crate::case::Cases;
@@ -49,6 +52,41 @@ pub fn check(program: &Program, traits: &Traits) -> Result<()> {
     }
     .cases(&mut cases, &running, traits);
     cases.finish(&running)
+}
+
+/// Starts the program and checks that it prints a line in every base case, no more and no fewer.
+///
+/// # Errors
+/// When it cannot be started, or differs from the contract.
+pub fn check_logging(program: &Program) -> Result<()> {
+    let running = program.start(Scheme::Http)?;
+    let mut cases = Cases::default();
+    let mut printed = 0;
+    // The base cases of fibonacci(n) are fibonacci(n + 1) in number.
+    for (n, fibonacci, lines) in [(0, 0, 1), (1, 1, 1), (2, 1, 2), (10, 55, 89), (19, 4_181, 6_765)]
+    {
+        printed += lines;
+        cases.case(&format!("n = {n}"), || {
+            answers(&running, n, fibonacci)?;
+            prints(&running, printed)
+        });
+    }
+    cases.case("n = 46", || refuses(&running, "46"));
+    cases.finish(&running)
+}
+
+/// Waits until so many lines are printed; the answer may be ahead of them.
+fn prints(running: &Running, lines: usize) -> Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    loop {
+        let is_base_case = |line: &&str| ["base case 0", "base case 1"].contains(line);
+        let found = running.stdout().lines().filter(is_base_case).count();
+        if found >= lines || Instant::now() >= deadline {
+            ensure!(found == lines, "{found} base cases were printed until now, not {lines}");
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 fn answers(running: &Running, n: u64, fibonacci: u64) -> Result<()> {

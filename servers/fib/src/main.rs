@@ -2,6 +2,9 @@
 //! `{"n":31,"fibonacci":1346269}`, computed by double recursion.
 
 mod fibonacci;
+mod logging;
+
+use std::io;
 
 use http::StatusCode;
 use server_kit::{Methods, Request, Response, Scenario, Setup, plain_error};
@@ -15,6 +18,7 @@ const PREFIX: &str = "/fibonacci/";
 
 struct Fib {
     max_n: u64,
+    log: bool,
 }
 
 #[derive(clap::Args)]
@@ -22,6 +26,9 @@ struct Args {
     /// Largest N that is computed
     #[arg(long, default_value_t = 45, value_parser = clap::value_parser!(u64).range(..=LARGEST_N))]
     max_n: u64,
+    /// Print a line for every base case, as the code of the published comparison likely did
+    #[arg(long)]
+    log_base_cases: bool,
 }
 
 impl Scenario for Fib {
@@ -30,7 +37,7 @@ impl Scenario for Fib {
     type Args = Args;
 
     fn new(args: Args, _: &Setup) -> anyhow::Result<Self> {
-        Ok(Self { max_n: args.max_n })
+        Ok(Self { max_n: args.max_n, log: args.log_base_cases })
     }
 
     fn methods(&self, path: &str) -> Option<Methods> {
@@ -43,7 +50,16 @@ impl Scenario for Fib {
             Ok(n) => n,
             Err(error) => return plain_error(StatusCode::BAD_REQUEST, error.to_string()),
         };
-        let value = if n <= INLINE_N {
+        let value = if self.log {
+            // Whoever reads the output may be slow: that holds up the pool, not the connections.
+            match server_kit::blocking(move || logging::fibonacci(n, io::stdout().lock())).await {
+                Ok(value) => value,
+                Err(error) => {
+                    let reason = format!("standard output: {error}");
+                    return plain_error(StatusCode::INTERNAL_SERVER_ERROR, reason);
+                }
+            }
+        } else if n <= INLINE_N {
             fibonacci(n)
         } else {
             server_kit::blocking(move || fibonacci(n)).await

@@ -1,0 +1,3 @@
+// Express on Bun, hello.
+
+import '../shared/hello-express.mjs';

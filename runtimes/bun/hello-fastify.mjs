@@ -1,0 +1,3 @@
+// Fastify on Bun, hello.
+
+import '../shared/hello-fastify.mjs';

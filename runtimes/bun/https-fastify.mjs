@@ -1,0 +1,3 @@
+// Fastify on Bun, https.
+
+import '../shared/https-fastify.mjs';

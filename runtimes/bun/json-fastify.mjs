@@ -1,0 +1,3 @@
+// Fastify on Bun, json.
+
+import '../shared/json-fastify.mjs';

@@ -1,0 +1,3 @@
+// Fastify on Bun, qr.
+
+import '../shared/qr-fastify.mjs';

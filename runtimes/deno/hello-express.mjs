@@ -1,0 +1,3 @@
+// Express on Deno, hello.
+
+import '../shared/hello-express.mjs';

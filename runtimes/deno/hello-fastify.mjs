@@ -1,0 +1,3 @@
+// Fastify on Deno, hello.
+
+import '../shared/hello-fastify.mjs';

@@ -1,0 +1,3 @@
+// Fastify on Deno, https.
+
+import '../shared/https-fastify.mjs';

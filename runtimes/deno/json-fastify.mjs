@@ -1,0 +1,3 @@
+// Fastify on Deno, json.
+
+import '../shared/json-fastify.mjs';

@@ -1,0 +1,3 @@
+// Fastify on Deno, qr.
+
+import '../shared/qr-fastify.mjs';

@@ -1,0 +1,3 @@
+// Express on Node.js, hello.
+
+import '../shared/hello-express.mjs';
