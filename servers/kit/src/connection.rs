@@ -22,7 +22,7 @@ use crate::{
     Scenario,
     activity::Activity,
     io::{HttpIo, Transport},
-    limits::{MAX_BUFFER_BYTES, MAX_HEAD_BYTES},
+    limits::MAX_HEAD_BYTES,
     service,
     timeouts::{Phase, Verdict},
     workers::Registration,
@@ -57,7 +57,7 @@ pub(crate) fn http<S: Scenario>() -> hyper::server::conn::http1::Builder {
         .header_read_timeout(None) // ours costs a store instead of a timer
         .half_close(true) // a client may say it is done and still wait for its answer
         .max_header_size(MAX_HEAD_BYTES)
-        .max_buf_size(MAX_BUFFER_BYTES)
+        .max_buf_size(S::BUFFER_BYTES)
         .writev(S::LARGE_ANSWERS);
     builder
 }

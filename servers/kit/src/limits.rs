@@ -5,10 +5,6 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Bytes of a request's head, request line and fields together. More is answered 431.
 pub(crate) const MAX_HEAD_BYTES: usize = 16 * 1024;
 
-/// Bytes hyper may buffer of a connection, each way. Larger read buffers leave the L2 cache and
-/// make uploads slower, not faster.
-pub(crate) const MAX_BUFFER_BYTES: usize = 64 * 1024;
-
 /// Bytes of an unread request body that are read and thrown away to keep the connection. A
 /// longer rest closes it after the answer.
 pub(crate) const MAX_DRAINED_BYTES: u64 = 64 * 1024;

@@ -20,6 +20,9 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// Whether a usual answer is 12 KB or more over TLS: such bodies are queued and written as
     /// they are, smaller ones are copied behind their head and leave in one plain `send`.
     const LARGE_ANSWERS: bool = false;
+    /// Bytes that may be buffered of a connection, each way. A buffer grows to that only as far as
+    /// the client fills it.
+    const BUFFER_BYTES: usize = 64 * 1024;
     /// Whether to acknowledge received body bytes at once (`TCP_QUICKACK`), for clients which
     /// wait for an acknowledgement between two small writes (Nagle). One system call per read.
     const QUICK_ACK: bool = false;

@@ -8,6 +8,7 @@ use rustls::{
     client::{WebPkiServerVerifier, danger::ServerCertVerifier as _},
     crypto::{CryptoProvider, aws_lc_rs},
     pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime, pem::PemObject as _},
+    server::NoServerSessionStorage,
     version::{TLS12, TLS13},
 };
 
@@ -34,6 +35,7 @@ pub(crate) fn config(files: &Files) -> anyhow::Result<Arc<ServerConfig>> {
         })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.ticketer = aws_lc_rs::Ticketer::new()?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
     Ok(Arc::new(config))
 }
 
