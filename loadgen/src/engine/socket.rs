@@ -10,6 +10,11 @@ use rustix::net::{
 
 use super::spec::Addresses;
 
+/// The congestion control of our side where both ends are this machine. A system's default may pace
+/// what it sends (BBR does), and then a timer in the kernel sets the rate of large requests instead of
+/// the server. Reno does not pace, every Linux has it, and every user may choose it.
+const LOOPBACK_CONGESTION: &str = "reno";
+
 /// A socket whose connect has at least begun.
 pub(crate) struct Opened {
     pub(crate) socket: OwnedFd,
@@ -43,6 +48,10 @@ pub(crate) fn open(addresses: &Addresses, index: usize) -> Result<Opened, Errno>
             let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
             let socket = begin(family)?;
             sockopt::set_tcp_nodelay(&socket, true)?;
+            if address.ip().is_loopback() {
+                // Best effort: without it, see `LOOPBACK_CONGESTION`, large requests may be paced.
+                let _ = sockopt::set_tcp_congestion(&socket, LOOPBACK_CONGESTION);
+            }
             let result = connect(&socket, address);
             (socket, result)
         }
