@@ -170,6 +170,25 @@ def tables(result, wanted):
     return "\n".join(lines) + "\n", met
 
 
+def tls(result):
+    """What TLS every contender spoke as Markdown, and whether all spoke the same."""
+    spoken = {}
+    for trial in result["trials"]:
+        if trial["load"] and trial["load"]["tls"]:
+            version, cipher, _alpn = trial["load"]["tls"].split(" ", 2)
+            spoken.setdefault(f"{version}, {cipher}", set()).add((trial["scenario"], trial["contender"]))
+    if not spoken:
+        return "", True
+    lines = ["", "| TLS | scenario | contenders |", "|---|---|---|"]
+    for what, who in sorted(spoken.items()):
+        for scenario in sorted({scenario for scenario, _ in who}):
+            contenders = sorted(contender for each, contender in who if each == scenario)
+            lines.append(f"| {what} | {scenario} | {', '.join(contenders)} |")
+    same = len(spoken) == 1
+    lines += ["", "Each contender chose this version and cipher." if same else "**They spoke different TLS.**"]
+    return "\n".join(lines) + "\n", same
+
+
 def machine(result):
     host, manifest = result["host"], result["manifest"]
     return (f"\n{host['cpu_model']}, {host['cpus']} CPUs, {host['os']}, Linux {host['kernel']}; "
@@ -184,10 +203,11 @@ def main():
     result = json.loads(arguments.result.read_text()) if arguments.result else measure(arguments.scenario)
     wanted = arguments.scenario.split(",") if arguments.scenario else None
     text, met = tables(result, wanted)
-    print(text)
+    spoken, same = tls(result)
+    print(text + spoken)
     if not arguments.scenario:
-        PAGE.write_text(INTRODUCTION + text + machine(result))
-    sys.exit(not met)
+        PAGE.write_text(INTRODUCTION + text + spoken + machine(result))
+    sys.exit(not (met and same))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,8 @@ curl_basics() {
     check "curl: hello" same "$(ask "$hello/")" 'Hello world!'
     check "curl: hello over TLS" same "$(ask "$https/")" 'Hello world!'
     check "curl: HTTP/1.0" same "$(ask --http1.0 "$hello/")" 'Hello world!'
+    check "curl: an upgrade to HTTP/2 is not taken" \
+        same "$(ask --http2 --write-out ' over %{http_version}' "$hello/")" 'Hello world! over 1.1'
     check "curl: HEAD" has "$(ask --head "$hello/" | tr -d '\r')" '^content-length: 12$'
     check "curl: 404" same "$(status "$hello/nothing")" 404
     check "curl: 405 says what is allowed" \
@@ -102,6 +104,16 @@ load_tool_checks() {
         check "wrk: hello" wrk_succeeds "$hello/"
         check "wrk: https" wrk_succeeds "$https/"
         check "wrk: png" wrk_succeeds "$png/logo.png"
+        cat >"$scratch/pipeline.lua" <<'LUA'
+init = function(arguments)
+    local requests = {}
+    for index = 1, 16 do requests[index] = wrk.format() end
+    pipeline = table.concat(requests)
+end
+request = function() return pipeline end
+LUA
+        check "wrk: pipelined, 16 deep" wrk_succeeds -s "$scratch/pipeline.lua" "$hello/"
+        check "wrk: pipelined over TLS" wrk_succeeds -s "$scratch/pipeline.lua" "$https/"
         check "wrk: Connection: close" wrk_succeeds -H 'Connection: close' "$hello/"
     fi
 }
@@ -125,12 +137,16 @@ wrk_succeeds() {
 }
 
 oha_checks() {
-    if ! command -v oha >/dev/null; then
-        echo "skip  oha is missing (cargo install oha)"
-        return
-    fi
-    check "oha: hello" has "$(timeout 60 oha --no-tui -n 2000 -c 10 "$hello/" 2>&1)" 'Success rate:.*100'
-    check "oha: hello over TLS" has "$(timeout 60 oha --no-tui --insecure -n 2000 -c 10 "$https/" 2>&1)" 'Success rate:.*100'
+    need oha cargo install oha || return
+    check "oha: hello" oha_succeeds "$hello/"
+    check "oha: https" oha_succeeds --insecure "$https/"
+    check "oha: png" oha_succeeds "$png/logo.png"
+    check "oha: json" oha_succeeds --insecure -m POST -d '{"urlToEmbed":"https://example.com/"}' "$json/"
+    check "oha: a connection for each request" oha_succeeds --disable-keepalive "$hello/"
+}
+
+oha_succeeds() {
+    has "$(timeout 60 oha --no-tui -n 2000 -c 10 "$@" 2>&1)" 'Success rate:[[:space:]]+100\.00'
 }
 
 pipelining_checks() {

@@ -3,7 +3,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 release=${CARGO_TARGET_DIR:-$root/target}/release
 scratch=$(mktemp -d)
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 pids=()
 
 # build NAME...: builds servers, unless NO_BUILD says to use those that are there.
@@ -11,12 +11,15 @@ build() {
     [ -n "${NO_BUILD:-}" ] || cargo build --release --locked --quiet --bins "${@/#/--package=server-}"
 }
 
+# What a server is started by, if anything: `taskset -c 0`.
+started_by=()
+
 # start NAME [ARGUMENT...]: starts server-NAME. Sets `url`, `port` and `pid`.
 start() {
     local name=$1 line
     shift
     : >"$scratch/$name.out"
-    HOST=127.0.0.1 PORT=0 "$release/server-$name" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
+    HOST=127.0.0.1 PORT=0 "${started_by[@]}" "$release/server-$name" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" &
     pid=$!
     pids+=("$pid")
     for _ in $(seq 100); do
@@ -62,16 +65,25 @@ check() {
     fi
 }
 
-# need TOOL PACKAGE: whether a tool is there. A missing one is skipped, or fails the run in CI.
+# need TOOL PACKAGE | need TOOL COMMAND...: whether a tool is there, which a Debian package or a command
+# installs. A missing one is skipped and counted, or fails the run in CI.
 need() {
+    local how="apt-get install $2"
+    [ $# -gt 2 ] && how="${*:2}"
     command -v "$1" >/dev/null && return
     if [ -n "${CI:-}" ]; then
         failed=$((failed + 1))
-        echo "FAIL  $1 is missing (Debian: apt-get install $2)"
-    else
-        echo "skip  $1 is missing (Debian: apt-get install $2)"
+        echo "FAIL  $1 is missing ($how)"
+        return 1
     fi
+    skip "$1 is missing ($how)"
     return 1
+}
+
+# skip WHY: counts something that is not checked.
+skip() {
+    skipped=$((skipped + 1))
+    echo "skip  $1"
 }
 
 # same ACTUAL EXPECTED: compares two texts, and shows both where they differ.
@@ -86,6 +98,6 @@ has() {
 
 # Prints the totals; the last command of a script.
 totals() {
-    echo "$passed passed, $failed failed"
+    echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]
 }

@@ -4,9 +4,9 @@
 #   servers/proof/real-tools.sh [quick|full]
 #
 # quick (the default, about a minute): curl, h2load, ab, wrk, pipelining, openssl.
-# full: also slowhttptest, testssl.sh, and oha where it is installed.
-# A tool that is missing is skipped, in CI it fails. Debian: apache2-utils curl nghttp2-client openssl
-# python3 wrk, and for full slowhttptest testssl.sh.
+# full: also oha, testssl.sh, sslyze and slowhttptest.
+# A tool that is missing is skipped and counted, in CI it fails. Debian: apache2-utils curl nghttp2-client
+# openssl python3 wrk, and for full slowhttptest testssl.sh; `cargo install oha`; `pip install sslyze`.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 . servers/proof/lib.sh
