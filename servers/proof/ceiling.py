@@ -51,15 +51,19 @@ is an epoll loop that counts blank lines and sends fixed bytes. Made by `servers
 
 def suite():
     """The built-in suite with the floor in it, and a profile for this table."""
-    text = (servers.ROOT / "loadgen" / "suite.toml").read_text()
-    text, uploads = re.subn(r"upload_bytes = \d+", f"upload_bytes = {UPLOAD_BYTES}", text)
-    scenario, lines = None, []
-    for line in text.splitlines():
+    scenario, lines, adapted = None, [], set()
+    for line in (servers.ROOT / "loadgen" / "suite.toml").read_text().splitlines():
         name = re.match(r'name = "(.+)"', line)
         scenario = name[1] if name else scenario
-        connections = CONNECTIONS.get(scenario, 50)
-        lines.append(re.sub(r"^connections = \{", f"connections = {{ ceiling = [{connections}],", line))
-    if uploads != 1 or not any("ceiling = [50]" in line for line in lines):
+        if line.startswith("connections = {"):
+            connections = CONNECTIONS.get(scenario, 50)
+            line = line.replace("{", f"{{ ceiling = [{connections}],", 1)
+            adapted.add(scenario)
+        elif scenario == "upload" and line.startswith("upload_bytes = "):
+            line = f"upload_bytes = {UPLOAD_BYTES}"
+            adapted.add("bytes")
+        lines.append(line)
+    if not adapted.issuperset({"hello", "upload", "bytes"}):
         raise SystemExit("loadgen/suite.toml is not as this script expects it")
     floor = servers.RELEASE / "examples" / "floor"
     return "\n".join(lines) + f"""
