@@ -4,7 +4,7 @@ import json
 import pathlib
 import sys
 
-SCENARIOS = {"hello", "https", "json", "png", "qr", "fib", "upload"}
+SCENARIOS = {"hello", "https", "json", "png", "qr", "fib", "upload", "upload-1kb"}
 RUNTIMES = {"node", "deno", "bun"}
 
 
@@ -14,7 +14,7 @@ def complaints(result):
     for scenario in sorted(SCENARIOS):
         names = {cell["contender"] for cell in cells if cell["scenario"] == scenario}
         if "rust" not in names:
-            yield f"{scenario}: the Rust server is missing"
+            yield f"{scenario}: the Rust contender is missing"
         families = {name.split("-")[0] for name in names}
         for runtime in sorted(RUNTIMES - families):
             yield f"{scenario}: no contender on {runtime}"

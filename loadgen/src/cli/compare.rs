@@ -221,10 +221,10 @@ fn profile(args: &Args, suite: &Suite) -> anyhow::Result<Profile> {
 
 /// Builds servers and fetches runtimes; what cannot be had is taken out, with a line each.
 fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::Result<Vec<String>> {
-    let servers = prepare::servers_needed(selection.played());
-    if !servers.is_empty() {
-        eprintln!("Building {} reference servers (cargo build --release) …", servers.len());
-        places.server_binaries = prepare::build_servers(&places.workspace, &servers)?;
+    let programs = prepare::programs_needed(&selection.suite, selection.played());
+    if !programs.is_empty() {
+        eprintln!("Building {} (cargo build --release) …", programs.join(", "));
+        places.programs = prepare::build_programs(&places.workspace, &programs)?;
     }
     let played: Vec<_> = selection.played().map(|(contender, _)| contender).collect();
     let wanted = prepare::runtimes_needed(&played);
@@ -278,6 +278,10 @@ fn manifest(
             .scenarios
             .iter()
             .map(|scenario| (scenario.name.clone(), scenario.request_line()))
+            .collect(),
+        uploads: selection
+            .scenarios()
+            .filter_map(|scenario| Some((scenario.name.clone(), scenario.uploaded_bytes()?)))
             .collect(),
         runtimes_lock_sha256: selection::sha256_of(&places.runtimes.join("package-lock.json")),
         suite_sha256: selection::sha256(selection.suite.text.as_bytes()),

@@ -78,8 +78,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let all: Vec<&Contender> = suite.contenders.iter().collect();
     let wanted = prepare::runtimes_needed(&all);
     places.runtime_binaries = prepare::runtimes(&places.runtimes, &wanted, false).binaries;
-    let scenarios: Vec<String> = suite.scenarios.iter().map(|s| s.name.clone()).collect();
-    places.server_binaries = prepare::built_servers(&places.workspace, &scenarios);
+    let played = suite.contenders.iter().flat_map(|contender| {
+        contender.scenarios.iter().map(move |scenario| (contender, scenario.as_str()))
+    });
+    let programs = prepare::programs_needed(&suite, played);
+    places.programs = prepare::built_programs(&places.workspace, &programs);
     let listing = Listing {
         profiles: suite.profiles.keys().filter_map(|name| list_profile(&suite, name)).collect(),
         scenarios: suite.scenarios.iter().map(|scenario| list_scenario(&suite, scenario)).collect(),
@@ -109,12 +112,13 @@ fn list_scenario(suite: &Suite, scenario: &Scenario) -> ListedScenario {
     let plays = |contender: &&Contender| contender.scenarios.contains(&scenario.name);
     ListedScenario {
         name: scenario.name.clone(),
-        request: format!(
-            "{} {}://{{address}}{}",
-            scenario.method,
-            scenario.scheme(),
-            scenario.path
-        ),
+        request: match scenario.uploaded_bytes() {
+            Some(bytes) => format!("client: uploads a file of {bytes} bytes"),
+            None => {
+                let (method, scheme) = (&scenario.method, scenario.scheme());
+                format!("{method} {scheme}://{{address}}{}", scenario.path)
+            }
+        },
         contenders: suite.contenders.iter().filter(plays).map(|c| c.name.clone()).collect(),
     }
 }
@@ -143,8 +147,8 @@ fn missing(places: &Places, contender: &Contender, scenario: &Scenario) -> Optio
         Ok(line) => {
             (!is_program(&line.argv[0])).then(|| format!("there is no program {}", line.argv[0]))
         }
-        Err(server) if server.starts_with("server-") => {
-            Some(format!("{server} is not built yet; `loadgen compare` builds it"))
+        Err(program) if ["server-", "client-"].iter().any(|kind| program.starts_with(kind)) => {
+            Some(format!("{program} is not built yet; `loadgen compare` builds it"))
         }
         Err(runtime) => {
             Some(format!("{runtime} is not installed yet; `loadgen compare` fetches it with npm"))

@@ -16,6 +16,11 @@ use crate::scenario::{Contender, Scenario};
 /// The address every contender is given; never a name, because names mean different sockets.
 pub const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
+/// The reference client.
+const CLIENT: &str = "client-upload";
+/// What stands for it in commands.
+const CLIENT_PLACEHOLDER: &str = "{client-bin}";
+
 /// What the placeholders of commands stand for, apart from the scenario and the port.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
@@ -35,8 +40,8 @@ pub struct Places {
     pub workers: usize,
     /// Binaries by placeholder: `node`, `deno`, `bun`.
     pub runtime_binaries: BTreeMap<String, PathBuf>,
-    /// Binaries of the reference servers, by scenario.
-    pub server_binaries: BTreeMap<String, PathBuf>,
+    /// Binaries of the reference servers and clients, by package: `server-hello`.
+    pub programs: BTreeMap<String, PathBuf>,
 }
 
 /// A command line with nothing left to fill in.
@@ -94,9 +99,8 @@ impl Places {
                 filled = filled.replace(&format!("{{{runtime}}}"), &binary.display().to_string());
             }
         }
-        if let Some((placeholder, server)) = server_named_in(text, scenario) {
-            let missing = || format!("server-{server}");
-            let binary = self.server_binaries.get(server).ok_or_else(missing)?;
+        if let Some((placeholder, package)) = program_named_in(text, scenario) {
+            let binary = self.programs.get(&package).ok_or(package)?;
             filled = filled.replace(placeholder, &binary.display().to_string());
         }
         let path = |path: &Path| path.display().to_string();
@@ -135,14 +139,20 @@ impl Places {
     }
 }
 
-/// The placeholder for a reference server in `text`, and the scenario whose server it is: that of
+/// The placeholder for a reference program in `text`, and its package: the client, the server of
 /// `scenario`, or the one named in `{server-bin:NAME}`.
-pub fn server_named_in<'a>(text: &'a str, scenario: &'a str) -> Option<(&'a str, &'a str)> {
+pub fn program_named_in<'a>(text: &'a str, scenario: &str) -> Option<(&'a str, String)> {
+    if text.contains(CLIENT_PLACEHOLDER) {
+        return Some((CLIENT_PLACEHOLDER, CLIENT.to_owned()));
+    }
     let open = text.find("{server-bin")?;
     let placeholder = &text[open..=open + text[open..].find('}')?];
     match placeholder.strip_prefix("{server-bin")? {
-        "}" => Some((placeholder, scenario)),
-        named => Some((placeholder, named.strip_prefix(':')?.strip_suffix('}')?)),
+        "}" => Some((placeholder, format!("server-{scenario}"))),
+        named => {
+            let scenario = named.strip_prefix(':')?.strip_suffix('}')?;
+            Some((placeholder, format!("server-{scenario}")))
+        }
     }
 }
 
@@ -180,17 +190,11 @@ pub struct Allowance<'a> {
     pub cpu_quota: Option<f64>,
 }
 
-/// Starts a contender by the path of its program, never through a shell or a wrapper.
+/// The command of a contender: the path of its program, never a shell or a wrapper.
 ///
 /// # Errors
-/// The program or its log files cannot be used, or the quota cannot be put in force.
-pub fn start(
-    line: &CommandLine,
-    places: &Places,
-    allowance: Allowance<'_>,
-    logs: &Logs,
-    label: &str,
-) -> io::Result<ProcessGroup> {
+/// Its log files cannot be made.
+pub fn command(line: &CommandLine, places: &Places, logs: &Logs) -> io::Result<Command> {
     let mut command = Command::new(&line.argv[0]);
     command
         .args(&line.argv[1..])
@@ -199,6 +203,15 @@ pub fn start(
         .stdin(Stdio::null())
         .stdout(File::create(&logs.stdout)?)
         .stderr(File::create(&logs.stderr)?);
+    Ok(command)
+}
+
+/// Starts a contender.
+///
+/// # Errors
+/// The program cannot be started, or the quota cannot be put in force.
+pub fn start(command: Command, allowance: Allowance<'_>, label: &str) -> io::Result<ProcessGroup> {
+    let program = command.get_program().to_string_lossy().into_owned();
     let cgroup = Cgroup::create(label);
     let quota = allowance
         .cpu_quota
@@ -206,7 +219,7 @@ pub fn start(
         .transpose()
         .map_err(io::Error::other)?;
     ProcessGroup::spawn(command, allowance.cpus, cgroup, quota).map_err(|error| {
-        let message = format!("cannot start {}: {error}", line.argv[0]);
+        let message = format!("cannot start {program}: {error}");
         io::Error::new(error.kind(), message)
     })
 }
@@ -287,9 +300,10 @@ mod tests {
         let mut places = Places { workers: 2, data: "/d".into(), ..Places::default() };
         assert_eq!(places.fill("{port}:{workers}{data}", "hello", 80), Ok("80:2/d".into()));
         assert_eq!(places.fill("{node}", "hello", 80), Err("node".into()));
-        places.server_binaries.insert("hello".into(), "/bin/x".into());
+        places.programs.insert("server-hello".into(), "/bin/x".into());
         assert_eq!(places.fill("{server-bin}", "hello", 80), Ok("/bin/x".into()));
         assert_eq!(places.fill("{server-bin:hello}", "other", 80), Ok("/bin/x".into()));
         assert_eq!(places.fill("{server-bin}", "other", 80), Err("server-other".into()));
+        assert_eq!(places.fill("{client-bin}", "other", 80), Err("client-upload".into()));
     }
 }

@@ -3,6 +3,7 @@
 pub mod ceiling;
 pub mod cgroup;
 pub mod checked;
+pub mod client;
 pub mod contender;
 pub mod cpu_quota;
 pub mod host;

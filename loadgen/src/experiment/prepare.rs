@@ -1,17 +1,20 @@
 //! What must be there before the first trial: servers, runtimes, certificate, data files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::contender::{Places, server_named_in};
-use crate::scenario::{Contender, RequestBody, Scenario};
+use super::contender::{Places, program_named_in};
+use crate::scenario::{Contender, RequestBody, Role, Scenario, Suite};
+
+/// The server that clients upload to.
+pub const SINK: &str = "server-upload";
 
 /// Why a run cannot be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// The servers do not build.
-    #[error("cargo build of the servers failed: {0}")]
+    /// The reference servers or clients do not build.
+    #[error("cargo build of the reference programs failed: {0}")]
     Build(String),
     /// The certificate cannot be made.
     #[error(transparent)]
@@ -43,13 +46,13 @@ pub fn places(workers: usize) -> Result<Places, PrepareError> {
     Ok(Places { cert: certificate.cert, key: certificate.key, workers, ..folders() })
 }
 
-/// The reference servers of `scenarios` that were built before, by scenario.
-pub fn built_servers(workspace: &Path, scenarios: &[String]) -> BTreeMap<String, PathBuf> {
+/// Those of `packages` that were built before, by package.
+pub fn built_programs(workspace: &Path, packages: &[String]) -> BTreeMap<String, PathBuf> {
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.join("target"), |dir| workspace.join(dir));
-    let built = scenarios.iter().filter_map(|scenario| {
-        let path = target.join("release").join(format!("server-{scenario}"));
-        path.is_file().then(|| (scenario.clone(), path))
+    let built = packages.iter().filter_map(|package| {
+        let path = target.join("release").join(package);
+        path.is_file().then(|| (package.clone(), path))
     });
     built.collect()
 }
@@ -68,19 +71,20 @@ pub fn upload_files<'a>(
     Ok(())
 }
 
-/// The scenarios whose reference servers contenders need, each with the scenario it plays.
-pub fn servers_needed<'a>(
-    contenders: impl Iterator<Item = (&'a Contender, &'a str)>,
+/// The packages of ours whose programs are needed where contenders play these scenarios.
+pub fn programs_needed<'a>(
+    suite: &Suite,
+    played: impl Iterator<Item = (&'a Contender, &'a str)>,
 ) -> Vec<String> {
-    let mut scenarios: Vec<String> = contenders
-        .flat_map(|(contender, scenario)| {
-            let named = move |text: &'a String| Some(server_named_in(text, scenario)?.1.to_owned());
-            contender.command.iter().filter_map(named)
-        })
-        .collect();
-    scenarios.sort();
-    scenarios.dedup();
-    scenarios
+    let mut packages = BTreeSet::new();
+    for (contender, scenario) in played {
+        let named = contender.command.iter().filter_map(|text| program_named_in(text, scenario));
+        packages.extend(named.map(|(_, package)| package));
+        if suite.scenario(scenario).is_some_and(|scenario| scenario.role == Role::Client) {
+            packages.insert(SINK.to_owned());
+        }
+    }
+    packages.into_iter().collect()
 }
 
 /// Runtimes that a contender's command names.
@@ -96,23 +100,23 @@ fn uses(contender: &Contender, placeholder: &str) -> bool {
     contender.command.iter().any(|text| text.contains(placeholder))
 }
 
-/// Builds the reference servers of `scenarios` in release mode; their binaries by scenario. Cargo's
-/// own progress goes to this process' standard error.
+/// Builds `packages` in release mode; their binaries by package. Cargo's own progress goes to this
+/// process' standard error.
 ///
 /// # Errors
 /// They do not build.
-pub fn build_servers(
+pub fn build_programs(
     workspace: &Path,
-    scenarios: &[String],
+    packages: &[String],
 ) -> Result<BTreeMap<String, PathBuf>, PrepareError> {
-    if scenarios.is_empty() {
+    if packages.is_empty() {
         return Ok(BTreeMap::new());
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
     command.args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"]);
-    for scenario in scenarios {
-        command.args(["-p", &format!("server-{scenario}")]);
+    for package in packages {
+        command.args(["-p", package]);
     }
     let output = command
         .current_dir(workspace)
@@ -127,13 +131,12 @@ pub fn build_servers(
         return Err(PrepareError::Build(format!("{} (see above)", output.status)));
     }
     let built = executables(&String::from_utf8_lossy(&output.stdout));
-    let find = |scenario: &String| {
-        let name = format!("server-{scenario}");
-        let path = built.get(&name).cloned();
-        path.map(|path| (scenario.clone(), path))
-            .ok_or_else(|| PrepareError::Build(format!("it made no program {name}")))
+    let find = |package: &String| {
+        let path = built.get(package).cloned();
+        path.map(|path| (package.clone(), path))
+            .ok_or_else(|| PrepareError::Build(format!("it made no program {package}")))
     };
-    scenarios.iter().map(find).collect()
+    packages.iter().map(find).collect()
 }
 
 /// Programs named in cargo's messages, by target.

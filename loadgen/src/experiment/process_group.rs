@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{
@@ -75,6 +75,11 @@ impl ProcessGroup {
     /// The program's process id.
     pub fn pid(&self) -> i32 {
         self.pid
+    }
+
+    /// Its standard input and output, where these are pipes; the first time only.
+    pub fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>) {
+        (self.child.stdin.take(), self.child.stdout.take())
     }
 
     /// How CPU time is counted, for the result.

@@ -51,11 +51,28 @@ pub struct Trial {
     pub cpu_source: Option<String>,
     /// Memory of the server.
     pub memory_mib: Option<Memory>,
+    /// What the sink counted, where the contender is the client. `server` and `memory_mib` are the
+    /// client's then, and what `load` says of the generator is the sink's.
+    #[serde(default)]
+    pub sink: Option<SinkCounts>,
     /// Last lines of the contender's output, when it failed.
     pub output: Option<String>,
 }
 
-/// What the generator measured in one window.
+/// The server that a client uploads to, and what it counted from the start of the client to its end.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinkCounts {
+    /// Its command line.
+    pub command: Vec<String>,
+    /// What of it this contender alone asks for.
+    pub options: Vec<String>,
+    /// Complete uploads.
+    pub requests: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+}
+
+/// What the generator measured in one window; where the contender is the client, what that tells.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// Length of the window, s.
@@ -78,9 +95,10 @@ pub struct Load {
     pub status: BTreeMap<u16, u64>,
     /// Failures by kind.
     pub errors: BTreeMap<String, Failure>,
-    /// Response bytes received, heads included (for TLS: plaintext).
+    /// Response bytes received, heads included (for TLS: plaintext); 0 where the contender is the
+    /// client, which does not tell.
     pub bytes_received: u64,
-    /// Request bytes sent.
+    /// Request bytes sent; of a client: bytes of its files.
     pub bytes_sent: u64,
     /// Answers whose content was checked during the load.
     pub content_checked: u64,
@@ -192,6 +210,9 @@ pub struct Manifest {
     /// What each scenario sends, in one line.
     #[serde(default)]
     pub requests: BTreeMap<String, String>,
+    /// Size of the file in the scenarios whose contenders are clients and upload one, bytes.
+    #[serde(default)]
+    pub uploads: BTreeMap<String, u64>,
     /// SHA-256 of `runtimes/package-lock.json`.
     pub runtimes_lock_sha256: Option<String>,
     /// SHA-256 of the suite.
@@ -280,8 +301,8 @@ pub struct CellResult {
     pub verdict: Option<Verdict>,
     /// Why.
     pub reason: String,
-    /// Place of a server-bound cell in its table, from 1; tied cells share one. Client-bound cells that
-    /// were ahead of it have a place too, though nobody knows which.
+    /// Place of a cell whose contender was the limit in its table, from 1; tied cells share one. Cells
+    /// that the other side limited and that were ahead of it have a place too, though nobody knows which.
     pub rank: Option<usize>,
     /// Whether another cell has the same rank.
     pub tied: bool,
@@ -291,6 +312,9 @@ pub struct CellResult {
     pub rate_per_s: Option<f64>,
     /// 95 % bootstrap interval of the median rate over trials.
     pub rate_interval: Option<Interval>,
+    /// Bytes of uploaded files per second, in millions, where the contender is the client.
+    #[serde(default)]
+    pub mb_per_s: Option<f64>,
     /// Blocks whose rate is far from the others' (modified z-score over 3.5).
     pub outlying_blocks: Vec<u32>,
     /// Service time: medians over the trials, but the least `min`, the largest `max`, and the

@@ -10,7 +10,7 @@ use super::store::{Store, StoredPlan};
 use super::summary;
 use super::trial::{self, Setting, TrialError};
 use super::verdict::Verdict;
-use crate::scenario::{Contender, Profile, Scenario, Suite};
+use crate::scenario::{Contender, Profile, Role, Scenario, Suite};
 
 /// Told what happens, for people who wait.
 pub trait Progress {
@@ -87,7 +87,8 @@ pub fn run(
 fn measure_ceilings(plan: &mut Plan<'_>, setting: &Setting<'_>, progress: &mut dyn Progress) {
     let mut wanted: BTreeMap<LoadShape, &Scenario> = BTreeMap::new();
     for cell in &plan.stored.cells {
-        if let Some(scenario) = plan.suite.scenario(&cell.scenario) {
+        let loaded = |scenario: &&Scenario| scenario.role == Role::Server;
+        if let Some(scenario) = plan.suite.scenario(&cell.scenario).filter(loaded) {
             wanted.entry(LoadShape::of(scenario, cell.connections)).or_insert(scenario);
         }
     }

@@ -32,7 +32,7 @@ pub fn used<'a>(trials: &[&'a Trial]) -> Vec<&'a Trial> {
     let with = |wanted: &dyn Fn(Verdict) -> bool| -> Vec<&'a Trial> {
         trials.iter().copied().filter(|trial| wanted(trial.verdict)).collect()
     };
-    let quiet = with(&|v| matches!(v, Verdict::ServerBound | Verdict::ClientBound));
+    let quiet = with(&|verdict| verdict.is_own() || verdict.is_at_least());
     if quiet.len() * 2 > trials.len() {
         return quiet;
     }
@@ -45,16 +45,19 @@ fn verdict(trials: &[&Trial]) -> (Option<Verdict>, String) {
         of_verdict.map(|trial| trial.reason.clone()).next().unwrap_or_default()
     };
     let count = |verdict: Verdict| trials.iter().filter(|t| t.verdict == verdict).count();
+    let all = |wanted: fn(Verdict) -> bool| -> Vec<Verdict> {
+        trials.iter().map(|trial| trial.verdict).filter(|verdict| wanted(*verdict)).collect()
+    };
+    let (own, at_least) = (all(Verdict::is_own), all(Verdict::is_at_least));
     let found = if trials.is_empty() {
         return (None, "no trial ran".into());
     } else if count(Verdict::Invalid) > 0 {
         Verdict::Invalid
     } else if count(Verdict::HostNoisy) * 2 >= trials.len() {
         Verdict::HostNoisy
-    } else if count(Verdict::ClientBound) > count(Verdict::ServerBound) {
-        Verdict::ClientBound
     } else {
-        Verdict::ServerBound
+        let most = if at_least.len() > own.len() { at_least } else { own };
+        most.first().copied().unwrap_or(Verdict::HostNoisy)
     };
     (Some(found), reason(found))
 }
@@ -77,6 +80,7 @@ fn summarise(cell: &Cell, trials: &[&Trial], seed: u64) -> CellResult {
         trials: TrialCounts { used: used.len(), run: trials.len() },
         rate_per_s: middle(&rates),
         rate_interval: stats::median_interval(&rates, seed),
+        mb_per_s: middle(&all(&mb_per_s)),
         outlying_blocks: outlying_blocks(&used, &rates),
         service_time_us: service_time(&used),
         cpu_percent: middle(&all(&|trial| cpu_percent(trial, false))),
@@ -112,6 +116,13 @@ fn outlying_blocks(used: &[&Trial], rates: &[f64]) -> Vec<u32> {
 /// Completed requests per second of one trial.
 pub fn rate(trial: &Trial) -> Option<f64> {
     Some(trial.load.as_ref()?.rate_per_s)
+}
+
+/// Uploaded megabytes per second of one trial whose contender is the client.
+pub fn mb_per_s(trial: &Trial) -> Option<f64> {
+    let load = trial.load.as_ref().filter(|_| trial.sink.is_some())?;
+    #[expect(clippy::cast_precision_loss, reason = "bytes of a run are far below 2^53")]
+    Some(load.bytes_sent as f64 / load.elapsed_s / 1e6)
 }
 
 /// CPU time per verified request of one trial, µs.
@@ -225,17 +236,17 @@ fn rank(results: &mut [CellResult], samples: &[Vec<&Trial>], least_difference: f
     let ratios = |of: usize, to: usize| block_ratios(&samples[of], &samples[to], rate);
     let differ = |ratios: &[f64]| stats::differ(ratios, least_difference, seed);
     for table in tables {
-        let with = |verdict| {
+        let with = |wanted: fn(Verdict) -> bool| {
             let found = |cell: &CellResult| {
                 (&cell.scenario, cell.connections) == (&table.0, table.1)
-                    && cell.verdict == Some(verdict)
+                    && cell.verdict.is_some_and(wanted)
                     && cell.rate_per_s.is_some()
             };
             (0..results.len()).filter(|&i| found(&results[i])).collect::<Vec<usize>>()
         };
         // These reach at least what was seen, so whoever they were ahead of is behind them.
-        let unranked = with(Verdict::ClientBound);
-        let mut order = with(Verdict::ServerBound);
+        let unranked = with(Verdict::is_at_least);
+        let mut order = with(Verdict::is_own);
         order.sort_by(|&a, &b| {
             let rate = |index: usize| results[index].rate_per_s.unwrap_or(0.0);
             rate(b).total_cmp(&rate(a))
@@ -316,6 +327,11 @@ fn warmup_warnings(trials: &[Trial]) -> Vec<String> {
 /// Differences in bytes and headers between the contenders of a scenario (one line each).
 fn answer_warnings(trials: &[Trial]) -> Vec<String> {
     let mut warnings = BTreeSet::new();
+    let clients: BTreeSet<&str> = trials
+        .iter()
+        .filter(|trial| trial.sink.is_some())
+        .map(|trial| trial.planned.cell.scenario.as_str())
+        .collect();
     let mut shapes: BTreeMap<(&str, &str), &super::preflight::AnswerShape> = BTreeMap::new();
     for trial in trials {
         let Some(answer) = &trial.answer else { continue };
@@ -336,7 +352,8 @@ fn answer_warnings(trials: &[Trial]) -> Vec<String> {
         if sizes.len() > 1 {
             let each = sizes.iter().map(|(bytes, who)| format!("{bytes} B {}", who.join(", ")));
             let text = each.collect::<Vec<_>>().join("; ");
-            warnings.insert(format!("{scenario}: response heads differ in size: {text}"));
+            let what = if clients.contains(scenario) { "request" } else { "response" };
+            warnings.insert(format!("{scenario}: {what} heads differ in size: {text}"));
         }
     }
     warnings.into_iter().collect()

@@ -10,6 +10,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rustls::ClientConfig;
 
+use super::client;
 use super::contender::{self, Allowance, HOST, Logs, Places};
 use super::load::{self, LoadOptions};
 use super::pins::Pins;
@@ -22,7 +23,7 @@ use super::sampler::{Edge, Memory, MemorySampler, WindowCost, window_cost};
 use super::verdict::{Evidence, Verdict, judge};
 use super::warmup::{self, Warmup};
 use crate::engine::{self, EngineError, Observer, RunResult, StopFlag};
-use crate::scenario::{Contender, Content, Profile, RequestBody, Scenario};
+use crate::scenario::{Contender, Content, Profile, RequestBody, Role, Scenario};
 
 /// What all trials of a run share, and the window and quota of one.
 #[derive(Clone)]
@@ -88,36 +89,18 @@ pub fn run(
     seed: u64,
     generator_ceiling_per_s: Option<f64>,
 ) -> Result<Trial, TrialError> {
+    if scenario.role == Role::Client {
+        return client::run(setting, scenario, contender, planned, seed);
+    }
     let harness = TrialError::Harness;
     let port = contender::choose_port(setting.port).map_err(harness)?;
     let line = setting.places.command_line(contender, scenario, port).map_err(harness)?;
-    let mut trial = Trial {
-        planned: planned.clone(),
-        started_at: crate::utc::now(),
-        seed,
-        verdict: Verdict::Invalid,
-        reason: String::new(),
-        command: line.argv.clone(),
-        port,
-        ready_ms: None,
-        answer: None,
-        load: None,
-        server: None,
-        generator_ceiling_per_s,
-        cpu_source: None,
-        memory_mib: None,
-        output: None,
-    };
-    let name = format!(
-        "{}-{}-c{}-{}",
-        scenario.name, contender.name, planned.cell.connections, planned.block
-    );
-    let logs = Logs {
-        stdout: setting.logs.join(format!("{name}.out")),
-        stderr: setting.logs.join(format!("{name}.err")),
-    };
+    let mut trial = unmeasured(planned, seed, line.argv.clone(), port);
+    trial.generator_ceiling_per_s = generator_ceiling_per_s;
+    let (name, logs) = logs_of(setting, planned);
     let allowance = Allowance { cpus: &setting.pins.server_cpus, cpu_quota: setting.cpu_quota };
-    let started = contender::start(&line, setting.places, allowance, &logs, &name);
+    let started = contender::command(&line, setting.places, &logs)
+        .and_then(|command| contender::start(command, allowance, &name));
     let mut group = match started {
         Ok(group) => group,
         Err(error) => {
@@ -129,20 +112,71 @@ pub fn run(
     let outcome = measure(setting, scenario, &mut group, &mut trial);
     let stopped = group.stop();
     drop(group);
-    remove_empty(&logs);
-    match outcome {
-        Err(NotReady::Interrupted) => return Err(TrialError::Interrupted),
-        Err(failure) => {
-            trial.verdict = Verdict::Invalid;
-            trial.reason = failure.to_string();
-            trial.output = Some(logs.tail()).filter(|tail| !tail.is_empty());
-        }
-        Ok(()) => {}
-    }
+    concluded(outcome, &mut trial, &logs)?;
     stopped.map_err(|pids| {
         TrialError::Harness(format!("{name} cannot be ended; still running: {pids:?}"))
     })?;
     Ok(trial)
+}
+
+/// A trial before it is measured.
+pub(super) fn unmeasured(
+    planned: &PlannedTrial,
+    seed: u64,
+    command: Vec<String>,
+    port: u16,
+) -> Trial {
+    Trial {
+        planned: planned.clone(),
+        started_at: crate::utc::now(),
+        seed,
+        verdict: Verdict::Invalid,
+        reason: String::new(),
+        command,
+        port,
+        ready_ms: None,
+        answer: None,
+        load: None,
+        server: None,
+        generator_ceiling_per_s: None,
+        cpu_source: None,
+        memory_mib: None,
+        sink: None,
+        output: None,
+    }
+}
+
+/// The name of a trial, and where its contender's output goes.
+pub(super) fn logs_of(setting: &Setting<'_>, planned: &PlannedTrial) -> (String, Logs) {
+    let PlannedTrial { cell, block } = planned;
+    let name = format!("{}-{}-c{}-{block}", cell.scenario, cell.contender, cell.connections);
+    let logs = Logs {
+        stdout: setting.logs.join(format!("{name}.out")),
+        stderr: setting.logs.join(format!("{name}.err")),
+    };
+    (name, logs)
+}
+
+/// Writes a failure into its trial.
+///
+/// # Errors
+/// The run was interrupted.
+pub(super) fn concluded(
+    outcome: Result<(), NotReady>,
+    trial: &mut Trial,
+    logs: &Logs,
+) -> Result<(), TrialError> {
+    remove_empty(logs);
+    match outcome {
+        Ok(()) => Ok(()),
+        Err(NotReady::Interrupted) => Err(TrialError::Interrupted),
+        Err(failure) => {
+            trial.verdict = Verdict::Invalid;
+            trial.reason = failure.to_string();
+            trial.output = Some(logs.tail()).filter(|tail| !tail.is_empty());
+            Ok(())
+        }
+    }
 }
 
 fn measure(
@@ -272,34 +306,20 @@ fn judge_trial(
     setting: &Setting<'_>,
     trial: &Trial,
 ) -> (Verdict, String) {
-    let pins = setting.pins;
     let wrong = ["status", "length", "header", "body", "content", "bad_response", "truncated"];
     let wrong: u64 =
         wrong.iter().filter_map(|kind| load.errors.get(*kind)).map(|failure| failure.count).sum();
     let failed = load.requests.failed + load.requests.timed_out;
-    let server_cpu_s = cost.cpu_user_s + cost.cpu_system_s;
-    let mut cpus = [pins.server_cpus.as_slice(), &pins.generator_cpus].concat();
-    cpus.sort_unstable();
-    cpus.dedup();
-    #[expect(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
-    let number = |cpus: &[usize]| cpus.len().max(1) as f64;
-    let share = |seconds: f64, cpus: f64| (seconds / (cost.elapsed_s * cpus)).max(0.0);
-    let server_cpus = setting.cpu_quota.unwrap_or(f64::INFINITY).min(number(&pins.server_cpus));
     let evidence = Evidence {
         sent: load.requests.sent,
         completed: load.requests.completed,
         wrong,
         failed: failed.saturating_sub(wrong),
         generator_busy: load.generator_busy_fraction,
-        server_busy: share(server_cpu_s, server_cpus),
-        busiest_thread: cost.busy_threads.first().map_or(0.0, |t| t.cpu_percent / 100.0),
-        steal: share(cost.host_steal_s, number(&cpus)),
-        strangers: share(cost.host_busy_s - server_cpu_s - cost.harness_cpu_s, number(&cpus)),
         idle_connections: load.littles_law_residual,
         connections: trial.planned.cell.connections,
         of_generator_ceiling: trial.generator_ceiling_per_s.map(|rate| load.rate_per_s / rate),
-        stalled: cost.pressure.memory_full.max(cost.pressure.io_full),
-        listen_drops: cost.pressure.listen_drops,
+        ..host_evidence(cost, 0.0, setting)
     };
     let (verdict, mut reason) = judge(&evidence);
     if verdict == Verdict::Invalid
@@ -308,6 +328,30 @@ fn judge_trial(
         let _ = write!(reason, "; {kind}: {}", failure.example);
     }
     (verdict, reason)
+}
+
+/// What the CPUs and the machine did while the contender spent `cost`. `others_s` is the CPU time of
+/// what else ran for the measurement, in processes of its own.
+pub(super) fn host_evidence(cost: &WindowCost, others_s: f64, setting: &Setting<'_>) -> Evidence {
+    let pins = setting.pins;
+    let contender_s = cost.cpu_user_s + cost.cpu_system_s;
+    let mut cpus = [pins.server_cpus.as_slice(), &pins.generator_cpus].concat();
+    cpus.sort_unstable();
+    cpus.dedup();
+    #[expect(clippy::cast_precision_loss, reason = "a machine has few CPUs")]
+    let number = |cpus: &[usize]| cpus.len().max(1) as f64;
+    let share = |seconds: f64, cpus: f64| (seconds / (cost.elapsed_s * cpus)).max(0.0);
+    let contender_cpus = setting.cpu_quota.unwrap_or(f64::INFINITY).min(number(&pins.server_cpus));
+    let strangers_s = cost.host_busy_s - contender_s - cost.harness_cpu_s - others_s;
+    Evidence {
+        server_busy: share(contender_s, contender_cpus),
+        busiest_thread: cost.busy_threads.first().map_or(0.0, |t| t.cpu_percent / 100.0),
+        steal: share(cost.host_steal_s, number(&cpus)),
+        strangers: share(strangers_s, number(&cpus)),
+        stalled: cost.pressure.memory_full.max(cost.pressure.io_full),
+        listen_drops: cost.pressure.listen_drops,
+        ..Evidence::default()
+    }
 }
 
 /// Output files that say nothing are not kept.

@@ -12,6 +12,11 @@ pub enum Verdict {
     ServerBound,
     /// The generator was the limit: the contender can do at least this.
     ClientBound,
+    /// Where the contender is the client: its figures are its own.
+    ContenderBound,
+    /// Where the contender is the client: the server was the limit, the contender can do at least
+    /// this.
+    SinkBound,
     /// Somebody else had the cores.
     HostNoisy,
     /// Wrong answers, too many errors, or no answers at all.
@@ -24,9 +29,21 @@ impl Verdict {
         match self {
             Self::ServerBound => "server-bound",
             Self::ClientBound => "client-bound",
+            Self::ContenderBound => "contender-bound",
+            Self::SinkBound => "sink-bound",
             Self::HostNoisy => "host-noisy",
             Self::Invalid => "invalid",
         }
+    }
+
+    /// Whether the contender was the limit: then its figures are its own, and it is ranked.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::ServerBound | Self::ContenderBound)
+    }
+
+    /// Whether the other side was the limit: then the contender can do at least this.
+    pub fn is_at_least(self) -> bool {
+        matches!(self, Self::ClientBound | Self::SinkBound)
     }
 }
 
@@ -64,7 +81,7 @@ pub struct Evidence {
 }
 
 /// A side that is on the CPU this much of the time has nothing left to give.
-const SATURATED: f64 = 0.90;
+pub(super) const SATURATED: f64 = 0.90;
 /// More errors than this make the survivors no fair sample.
 const MAX_ERROR_SHARE: f64 = 0.01;
 /// More steal than this moves rates by as much as contenders differ.
@@ -87,23 +104,30 @@ pub fn judge(evidence: &Evidence) -> (Verdict, String) {
     if let Some(reason) = invalid(evidence) {
         return (Verdict::Invalid, reason);
     }
-    if evidence.steal > MAX_STEAL {
-        let reason = format!("the hypervisor took {} of the CPUs in use", percent(evidence.steal));
+    if let Some(reason) = noisy(evidence) {
         return (Verdict::HostNoisy, reason);
-    }
-    if evidence.strangers > MAX_STRANGERS {
-        let share = percent(evidence.strangers);
-        return (Verdict::HostNoisy, format!("other processes took {share} of the CPUs in use"));
-    }
-    if evidence.stalled > MAX_STALLED {
-        let share = percent(evidence.stalled);
-        return (Verdict::HostNoisy, format!("the machine waited for memory or a disk {share}"));
     }
     let (verdict, mut reason) = bound(evidence);
     if evidence.listen_drops > 0 {
         let _ = write!(reason, "; {} connections met a full listen queue", evidence.listen_drops);
     }
     (verdict, reason)
+}
+
+/// Why somebody else had the cores, if that was so.
+pub(super) fn noisy(evidence: &Evidence) -> Option<String> {
+    if evidence.steal > MAX_STEAL {
+        return Some(format!("the hypervisor took {} of the CPUs in use", percent(evidence.steal)));
+    }
+    if evidence.strangers > MAX_STRANGERS {
+        let share = percent(evidence.strangers);
+        return Some(format!("other processes took {share} of the CPUs in use"));
+    }
+    if evidence.stalled > MAX_STALLED {
+        let share = percent(evidence.stalled);
+        return Some(format!("the machine waited for memory or a disk {share}"));
+    }
+    None
 }
 
 /// Which side was the limit.
@@ -144,7 +168,8 @@ fn bound(evidence: &Evidence) -> (Verdict, String) {
     (Verdict::ServerBound, reason)
 }
 
-fn invalid(evidence: &Evidence) -> Option<String> {
+/// Why the figures count for nothing, if that is so.
+pub(super) fn invalid(evidence: &Evidence) -> Option<String> {
     let Evidence { sent, completed, wrong, failed, .. } = *evidence;
     if wrong > 0 {
         let share = percent(ratio(wrong, sent));
@@ -167,7 +192,8 @@ pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn percent(share: f64) -> String {
+/// A share as percent.
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

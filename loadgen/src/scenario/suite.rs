@@ -79,6 +79,8 @@ impl Window {
 pub struct Scenario {
     /// Name, unique in the suite.
     pub name: String,
+    /// Which side is measured.
+    pub role: Role,
     /// HTTPS instead of HTTP.
     pub tls: bool,
     /// Method, as it goes on the wire.
@@ -107,6 +109,17 @@ pub struct Scenario {
     pub output_lines: u64,
 }
 
+/// Which side of a scenario its contenders are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// They answer the requests of the generator.
+    #[default]
+    Server,
+    /// They send the requests, to a server of ours.
+    Client,
+}
+
 /// The body of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestBody {
@@ -127,6 +140,8 @@ pub struct Contender {
     pub command: Vec<String>,
     /// Environment on top of what every contender gets, with placeholders.
     pub env: BTreeMap<String, String>,
+    /// Options of the server that it uploads to, where it is the client.
+    pub sink: Vec<String>,
     /// How it is asked for its version; `None`: not asked.
     pub version: Option<Vec<String>>,
     /// How many workers it can use.
@@ -229,8 +244,21 @@ impl Scenario {
     /// The connection counts in `profile`.
     pub fn connections_in(&self, profile: &str) -> &[u32] {
         const DEFAULT: &[u32] = &[50];
+        /// A client does one request after another.
+        const CLIENT: &[u32] = &[1];
+        if self.role == Role::Client {
+            return CLIENT;
+        }
         let levels = self.connections.get(profile).or_else(|| self.connections.values().next());
         levels.map_or(DEFAULT, Vec::as_slice)
+    }
+
+    /// The size of the file that its contenders upload, where they are the clients.
+    pub fn uploaded_bytes(&self) -> Option<u64> {
+        match (self.role, &self.body) {
+            (Role::Client, Some(RequestBody::UploadFile(bytes))) => Some(*bytes),
+            _ => None,
+        }
     }
 
     /// What it sends, in one line: `POST https://HOST/qr {"urlToEmbed":"…"}`.
@@ -240,7 +268,14 @@ impl Scenario {
             Some(RequestBody::Template(text)) => format!(" {text}"),
             Some(RequestBody::UploadFile(bytes)) => format!(" with a file of {bytes} bytes"),
         };
-        format!("{} {}://HOST{}{body}", self.method, self.scheme(), self.path)
+        let line = format!("{} {}://HOST{}{body}", self.method, self.scheme(), self.path);
+        match self.role {
+            Role::Server => line,
+            Role::Client => format!(
+                "the contender is the client: {line}, one upload after another, to server-upload, \
+                 which acknowledges what it receives at once (TCP_QUICKACK)"
+            ),
+        }
     }
 
     /// `http` or `https`.

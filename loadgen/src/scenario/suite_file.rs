@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::suite::{Contender, Profile, RequestBody, Scenario, Suite, SuiteError, Workers};
+use super::suite::{Contender, Profile, RequestBody, Role, Scenario, Suite, SuiteError, Workers};
 use super::{Answer, Content};
 use crate::cli::units;
 
@@ -18,6 +18,7 @@ mod by_profile;
 const PLACEHOLDERS: &[&str] = &[
     "bun",
     "cert",
+    "client-bin",
     "data",
     "deno",
     "host",
@@ -58,6 +59,8 @@ struct ProfileToml {
 #[serde(deny_unknown_fields)]
 struct ScenarioToml {
     name: Spanned<String>,
+    #[serde(default)]
+    role: Role,
     #[serde(default)]
     tls: bool,
     #[serde(default = "default_method")]
@@ -113,6 +116,7 @@ struct ContenderToml {
     command: Spanned<Vec<String>>,
     #[serde(default)]
     env: BTreeMap<String, Spanned<String>>,
+    sink: Option<Spanned<Vec<String>>>,
     version: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     workers: Workers,
@@ -230,6 +234,9 @@ impl Source<'_> {
 
     fn scenario(&self, toml: ScenarioToml) -> Result<Scenario, SuiteError> {
         let at = toml.name.span().start;
+        if let Some(message) = client_error(&toml) {
+            return Err(self.error(at, message.into()));
+        }
         let name = toml.name.into_inner();
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         {
@@ -250,6 +257,7 @@ impl Source<'_> {
         };
         Ok(Scenario {
             name,
+            role: toml.role,
             tls: toml.tls,
             method: toml.method,
             path: toml.path.into_inner(),
@@ -329,11 +337,19 @@ impl Source<'_> {
         if let Some(version) = &toml.version {
             self.placeholders(suite, version.get_ref(), version.span().start)?;
         }
+        let is_client = |name: &Spanned<String>| {
+            suite.scenario(name.get_ref()).is_some_and(|scenario| scenario.role == Role::Client)
+        };
+        if let Some(sink) = toml.sink.as_ref().filter(|_| !toml.scenarios.iter().any(is_client)) {
+            let message = "sink is for scenarios with role = \"client\"".to_owned();
+            return Err(self.error(sink.span().start, message));
+        }
         Ok(Contender {
             name,
             scenarios: toml.scenarios.into_iter().map(Spanned::into_inner).collect(),
             command: toml.command.into_inner(),
             env: toml.env.into_iter().map(|(k, v)| (k, v.into_inner())).collect(),
+            sink: toml.sink.map(Spanned::into_inner).unwrap_or_default(),
             version: toml.version.map(Spanned::into_inner),
             workers: toml.workers,
             profiles: self.belongs_to(toml.profiles)?,
@@ -368,6 +384,26 @@ impl Source<'_> {
         let known: Vec<&str> = suite.scenarios.iter().map(|s| s.name.as_str()).collect();
         Err(self.error(at, format!("no scenario {name:?}; there are: {}", known.join(", "))))
     }
+}
+
+/// What keeps a scenario from having clients as contenders.
+fn client_error(toml: &ScenarioToml) -> Option<&'static str> {
+    if toml.role == Role::Server {
+        return None;
+    }
+    if toml.upload_bytes.is_none() {
+        return Some("a scenario with role = \"client\" needs upload_bytes: the size of the file");
+    }
+    if toml.tls {
+        return Some("a scenario with role = \"client\" cannot have tls: uploads are plain HTTP");
+    }
+    if !toml.connections.is_empty() {
+        return Some("a scenario with role = \"client\" has no connections: it opens its own");
+    }
+    if !toml.requests.is_empty() {
+        return Some("a scenario with role = \"client\" has no requests: its window is a time");
+    }
+    None
 }
 
 #[cfg(test)]

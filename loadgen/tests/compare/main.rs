@@ -6,5 +6,6 @@ mod cases;
 mod interrupted;
 mod limits;
 mod list;
+mod uploads;
 mod usage;
 mod windows;

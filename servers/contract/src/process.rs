@@ -46,6 +46,14 @@ impl Program {
         &self.path
     }
 
+    /// The command that starts it, without what [`start`](Self::start) adds.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(&self.args).envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
     /// Adds one argument.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {

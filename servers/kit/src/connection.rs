@@ -178,7 +178,7 @@ async fn speak_http<S: Scenario, T: Transport>(
     context: Context<S>,
     activity: &Rc<Activity>,
 ) -> (T, Bytes, End) {
-    let io = HttpIo::new(stream, ahead, Rc::clone(activity), S::QUICK_ACK);
+    let io = HttpIo::new(stream, ahead, Rc::clone(activity), context.scenario.quick_ack());
     let service =
         service_fn(|request| service::answer(context.scenario, Rc::clone(activity), request));
     let mut connection = context.http.serve_connection(io, service);

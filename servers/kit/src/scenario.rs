@@ -23,9 +23,6 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// Bytes that may be buffered of a connection, each way. A buffer grows to that only as far as
     /// the client fills it.
     const BUFFER_BYTES: usize = 64 * 1024;
-    /// Whether to acknowledge received body bytes at once (`TCP_QUICKACK`), for clients which
-    /// wait for an acknowledgement between two small writes (Nagle). One system call per read.
-    const QUICK_ACK: bool = false;
 
     /// The flags only this server has.
     type Args: clap::Args;
@@ -45,6 +42,12 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// a 405, by which time the answer may cost something.
     fn exists(&self, _path: &str) -> bool {
         true
+    }
+
+    /// Whether to acknowledge received body bytes at once (`TCP_QUICKACK`), for clients which
+    /// wait for an acknowledgement between two small writes (Nagle). One system call per read.
+    fn quick_ack(&self) -> bool {
+        false
     }
 
     /// Answers a request whose path and method are served. HEAD is answered as GET: the body of

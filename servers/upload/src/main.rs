@@ -4,14 +4,22 @@
 mod counts;
 
 use server_kit::{
-    BodyError, Methods, NoArgs, Request, RequestBody, Response, Scenario, Setup, plain_error,
+    BodyError, Methods, Request, RequestBody, Response, Scenario, Setup, plain_error,
 };
 
 use crate::counts::Counts;
 
-#[derive(Default)]
+#[derive(clap::Args)]
+struct Args {
+    /// Acknowledge what was received at once (TCP_QUICKACK); `false`: when the kernel sees fit
+    #[arg(long, env = "QUICK_ACK", value_name = "BOOL", default_value = "true")]
+    #[arg(action = clap::ArgAction::Set)]
+    quick_ack: bool,
+}
+
 struct Upload {
     counts: Counts,
+    quick_ack: bool,
 }
 
 impl Scenario for Upload {
@@ -20,12 +28,15 @@ impl Scenario for Upload {
     // Of 64, 128, 256 and 512 KiB this took the least CPU and gave the highest rate over all sizes of
     // files: less than 512 for those of 2 MB, and a tenth less than 64 for those of 100 MB.
     const BUFFER_BYTES: usize = 256 * 1024;
-    // Deno's fetch writes head and body apart and waits for our acknowledgement in between.
-    const QUICK_ACK: bool = true;
-    type Args = NoArgs;
+    type Args = Args;
 
-    fn new(_: NoArgs, _: &Setup) -> anyhow::Result<Self> {
-        Ok(Self::default())
+    fn new(args: Args, _: &Setup) -> anyhow::Result<Self> {
+        Ok(Self { counts: Counts::default(), quick_ack: args.quick_ack })
+    }
+
+    // Deno's fetch writes head and body apart and waits for our acknowledgement in between.
+    fn quick_ack(&self) -> bool {
+        self.quick_ack
     }
 
     fn methods(&self, path: &str) -> Option<Methods> {

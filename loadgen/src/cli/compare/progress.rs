@@ -73,14 +73,15 @@ impl Progress for ShownProgress {
             && let Some(load) = &trial.load
         {
             let rate = units::rate(load.rate_per_s);
+            let what = if trial.sink.is_some() { "uploads" } else { "requests" };
             let verdict = trial.verdict.name();
-            self.say(&format!("{} {name}: {rate} requests/s, {verdict}", self.position));
+            self.say(&format!("{} {name}: {rate} {what}/s, {verdict}", self.position));
         }
     }
 }
 
 fn name(planned: &PlannedTrial) -> String {
     let cell = &planned.cell;
-    let (scenario, contender, connections) = (&cell.scenario, &cell.contender, cell.connections);
-    format!("{scenario}/{contender} at {connections} connections")
+    let connections = units::counted(cell.connections.into(), "connection");
+    format!("{}/{} at {connections}", cell.scenario, cell.contender)
 }

@@ -9,7 +9,7 @@ use super::Args;
 use crate::experiment::contender::Places;
 use crate::experiment::host;
 use crate::experiment::plan::Cell;
-use crate::scenario::{Contender, Scenario, Suite};
+use crate::scenario::{Contender, Role, Scenario, Suite};
 
 /// A suite, and what of it is measured.
 pub(super) struct Selection {
@@ -111,6 +111,7 @@ fn wanted(args: &Args, scenario: &Scenario, contender: &Contender, workers: usiz
     let named = |names: &[String], name: &str| {
         names.iter().any(|n| n == name || name == format!("{n}-again"))
     };
+    // What is asked for by its name is measured in every profile.
     contender.scenarios.contains(&scenario.name)
         && if args.scenario.is_empty() {
             scenario.belongs_to(&args.profile)
@@ -142,7 +143,7 @@ fn mixed(suite: &Suite, cells: &[Cell], workers: usize) -> Vec<String> {
 }
 
 fn levels<'a>(args: &'a Args, scenario: &'a Scenario, contender: &'a Contender) -> &'a [u32] {
-    if !args.connections.is_empty() {
+    if !args.connections.is_empty() && scenario.role == Role::Server {
         return &args.connections;
     }
     let own = contender.connections.get(&args.profile);

@@ -32,6 +32,7 @@ fn trial(contender: &str, block: u32, rate: f64, verdict: Verdict) -> Trial {
         }),
         cpu_source: None,
         memory_mib: None,
+        sink: None,
         output: None,
     }
 }

@@ -33,6 +33,7 @@ pub fn of_all(comparison: &Comparison) -> String {
     let all = cells.len();
     let reasons = [
         (with(Verdict::ClientBound), "limited by the generator, lower bounds of what it can do"),
+        (with(Verdict::SinkBound), "limited by the sink, lower bounds of what it can do"),
         (with(Verdict::HostNoisy), "measured on a noisy host, nothing can be concluded from it"),
         (with(Verdict::Invalid), "invalid, without a figure"),
         (count(&|cell| cell.verdict.is_none()), "not run"),
@@ -63,6 +64,7 @@ pub fn of_scenario(comparison: &Comparison, cells: &[&CellResult]) -> String {
     }
     let reasons = [
         (Verdict::ClientBound, "limited by the generator, so at least this"),
+        (Verdict::SinkBound, "limited by the sink, so at least this"),
         (Verdict::HostNoisy, "host too noisy to conclude"),
         (Verdict::Invalid, "invalid, not measured"),
     ];
@@ -75,7 +77,8 @@ pub fn of_scenario(comparison: &Comparison, cells: &[&CellResult]) -> String {
         }
     }
     let ceiling = cells.iter().find(|cell| cell.contender == comparison.manifest.ceiling);
-    if ceiling.is_some_and(|cell| cell.verdict == Some(Verdict::ClientBound)) && cells.len() > 1 {
+    let at_least = |cell: &&CellResult| cell.verdict.is_some_and(Verdict::is_at_least);
+    if ceiling.is_some_and(at_least) && cells.len() > 1 {
         parts.push("the ceiling is at least this high, so shares of it are at most these".into());
     }
     sentence(&parts)

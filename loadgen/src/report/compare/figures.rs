@@ -8,7 +8,8 @@ use super::chart::{
     Bar, BarKind, Bars, Chart, ChartError, Colour, Group, Line, Points, colours, percentile_curves,
     rate_over_time,
 };
-use super::measure::{self, MEASURES, Measure, PERCENT_OF_CEILING};
+use super::measure::{self, Measure, PERCENT_OF_CEILING};
+use super::role::{at_level, is_client};
 use super::table::{scenarios, significant};
 use crate::experiment::record::{CellResult, Comparison, Trial};
 use crate::experiment::stats::Interval;
@@ -87,20 +88,23 @@ impl Drawing<'_> {
         let mut levels: Vec<u32> = self.cells.iter().map(|cell| cell.connections).collect();
         levels.sort_unstable();
         levels.dedup();
-        let title = format!("{scenario}, {headline} connections");
-        let measure = |measure| self.bars(measure, measure.title.to_owned(), &levels).draw();
+        let client = is_client(self.comparison, scenario);
+        let title = format!("{scenario}{}", at_level(client, headline));
+        let rate = if client { "Uploads per second" } else { "Requests per second" };
+        let measure =
+            |measure: &Measure| self.bars(measure, measure.title.to_owned(), &levels).draw();
         let (mut percentiles, mut timelines) = (Vec::new(), Vec::new());
         for &level in &levels {
             if self.at(level).all(|cell| cell.rate_per_s.is_none()) {
                 continue;
             }
             let name = |what: &str| format!("{}-{what}-{level}", self.slug);
-            let title = |what: &str| format!("{what}, {level} connections");
+            let title = |what: &str| format!("{what}{}", at_level(client, level));
             let curves = self.lines(level, percentile_points);
             let rates = self.lines(level, timeline_points);
             let heading = title("Latency by percentile");
             percentiles.push(percentile_curves(&name("percentiles"), &heading, &curves)?);
-            let heading = title("Requests per second over time");
+            let heading = title(&format!("{rate} over time"));
             timelines.push(rate_over_time(&name("rate-over-time"), &heading, &rates)?);
         }
         Ok(Figures {
@@ -108,7 +112,7 @@ impl Drawing<'_> {
             slug: self.slug.clone(),
             headline,
             overview: self.bars(&PERCENT_OF_CEILING, title, &[headline]).draw()?,
-            measures: MEASURES.iter().map(measure).collect::<Result<_, _>>()?,
+            measures: measure::measures(client).iter().map(measure).collect::<Result<_, _>>()?,
             percentiles,
             timelines,
         })
@@ -155,7 +159,7 @@ impl Drawing<'_> {
             },
             interval: interval.map(|interval| (interval.low, interval.high)),
             kind: match cell.verdict {
-                Some(Verdict::ClientBound) => BarKind::Hatched,
+                Some(verdict) if verdict.is_at_least() => BarKind::Hatched,
                 Some(Verdict::HostNoisy) => BarKind::Pale,
                 _ => BarKind::Solid,
             },
@@ -172,7 +176,7 @@ impl Drawing<'_> {
         interval: Option<Interval>,
     ) -> String {
         let text = (measure.format)(value);
-        let bound = |cell: &CellResult| cell.verdict == Some(Verdict::ClientBound);
+        let bound = |cell: &CellResult| cell.verdict.is_some_and(Verdict::is_at_least);
         if measure.key != PERCENT_OF_CEILING.key {
             return if measure.at_least && bound(cell) { format!("≥ {text}") } else { text };
         }

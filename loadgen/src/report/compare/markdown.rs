@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::table::{HEADINGS, tables};
+use super::role;
+use super::table::tables;
 use super::windows;
 use crate::experiment::record::{Comparison, Manifest};
 
@@ -22,8 +23,9 @@ pub fn markdown(comparison: &Comparison) -> String {
         if let Some(window) = windows::of_scenario(manifest, &table.scenario) {
             let _ = writeln!(page, "Each trial: {window}.\n");
         }
-        let _ = writeln!(page, "| {} |", HEADINGS.join(" | "));
-        let _ = writeln!(page, "|---|{}---|", "--:|".repeat(HEADINGS.len() - 2));
+        let headings = table.headings;
+        let _ = writeln!(page, "| {} |", headings.join(" | "));
+        let _ = writeln!(page, "|---|{}---|", "--:|".repeat(headings.len() - 2));
         for row in table.rows {
             let _ =
                 writeln!(page, "| {} |", row.iter().map(escape).collect::<Vec<_>>().join(" | "));
@@ -41,6 +43,9 @@ pub fn markdown(comparison: &Comparison) -> String {
          Rust server of the scenario. Only server-bound rows are ranked; `=` marks rows that the \
          trials do not tell apart. A client-bound row says what the contender reached at least.\n\n",
     );
+    if let Some(method) = role::method(comparison) {
+        let _ = writeln!(page, "{method}\n");
+    }
     list(&mut page, "Not measured", &comparison.skipped);
     list(&mut page, "Differences between the answers", &comparison.warnings);
     machine(&mut page, comparison);

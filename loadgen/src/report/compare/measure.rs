@@ -112,6 +112,41 @@ pub(super) const MEASURES: [Measure; 11] = [
     },
 ];
 
+/// What is drawn besides where the contenders are clients.
+const UPLOAD_MEASURES: [Measure; 2] = [
+    Measure {
+        key: "mb-per-second",
+        title: "Uploaded, MB/s",
+        of_cell: |cell| cell.mb_per_s,
+        interval: Intervals::OfTrials(summary::mb_per_s),
+        format: super::table::significant,
+        tick: round_number,
+        at_least: true,
+    },
+    Measure {
+        key: "peak-memory",
+        title: "Memory, peak resident",
+        of_cell: |cell| Some(cell.memory_mib?.peak),
+        interval: Intervals::OfTrials(|trial| Some(trial.memory_mib?.peak)),
+        format: mib,
+        tick: |mib| format!("{} MiB", round_number(mib)),
+        at_least: false,
+    },
+];
+
+/// What is drawn for a scenario; `client`: its contenders are clients.
+pub(super) fn measures(client: bool) -> Vec<Measure> {
+    if !client {
+        return MEASURES.to_vec();
+    }
+    let titled = MEASURES.iter().map(|measure| match measure.key {
+        "requests-per-second" => Measure { title: "Uploads per second", ..*measure },
+        "cpu-per-request" => Measure { title: "CPU time per upload", ..*measure },
+        _ => *measure,
+    });
+    titled.chain(UPLOAD_MEASURES).collect()
+}
+
 impl Measure {
     /// The interval of this measure in `cell`.
     pub(super) fn interval(&self, comparison: &Comparison, cell: &CellResult) -> Option<Interval> {
@@ -164,10 +199,12 @@ mod tests {
 
     #[test]
     fn keys_name_one_measure_each() {
-        let mut keys: Vec<_> = MEASURES.iter().map(|measure| measure.key).collect();
+        let all = measures(true);
+        let mut keys: Vec<_> = all.iter().map(|measure| measure.key).collect();
         keys.sort_unstable();
         keys.dedup();
-        assert_eq!(keys.len(), MEASURES.len());
+        assert_eq!(keys.len(), all.len());
+        assert!(all.iter().all(|measure| !measure.title.to_lowercase().contains("request")));
         assert_eq!(round_number(0.1 + 0.2), "0.3");
         assert_eq!(round_number(150_000.0), "150,000");
         assert_eq!(percent(84.23), "84.2 %");

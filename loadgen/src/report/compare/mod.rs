@@ -8,6 +8,7 @@ mod files;
 mod html;
 mod markdown;
 mod measure;
+mod role;
 mod table;
 mod text;
 pub mod windows;

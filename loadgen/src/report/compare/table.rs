@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::role::is_client;
 use crate::experiment::record::{CellResult, Comparison};
 use crate::experiment::verdict::Verdict;
+use crate::histogram::Times;
 use crate::report::units;
 
 /// One scenario's table.
@@ -11,14 +13,18 @@ use crate::report::units;
 pub struct Table {
     /// Scenario name.
     pub scenario: String,
+    /// The first column is text, the last too, all others are figures.
+    pub headings: &'static [&'static str],
+    /// The column with the number of connections, where there is one.
+    pub level: Option<usize>,
     /// One row for each contender and number of connections.
     pub rows: Vec<Vec<String>>,
     /// What a reader of the rows must know.
     pub notes: Vec<String>,
 }
 
-/// Headings of every table; the first column is text, all others are figures.
-pub(super) const HEADINGS: [&str; 12] = [
+/// Headings where the contenders are servers.
+const HEADINGS: [&str; 12] = [
     "contender",
     "rank",
     "connections",
@@ -33,6 +39,23 @@ pub(super) const HEADINGS: [&str; 12] = [
     "verdict",
 ];
 
+/// Headings where the contenders are clients.
+const UPLOAD_HEADINGS: [&str; 13] = [
+    "contender",
+    "rank",
+    "uploads/s",
+    "MB/s",
+    "p50",
+    "p99",
+    "max",
+    "CPU %",
+    "CPU µs/upload",
+    "memory MiB",
+    "peak MiB",
+    "% of ceiling",
+    "verdict",
+];
+
 /// One table for each scenario; rows that are compared with each other, those at the same number of
 /// connections, stand together.
 pub fn tables(comparison: &Comparison) -> Vec<Table> {
@@ -40,10 +63,19 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
         let of_scenario = |cell: &&CellResult| cell.scenario == scenario;
         let mut cells: Vec<&CellResult> = comparison.cells.iter().filter(of_scenario).collect();
         cells.sort_by_key(|cell| cell.connections);
-        let mut notes: Vec<String> = cells.iter().filter_map(|cell| outliers(cell)).collect();
-        notes.extend(verdict_notes(&cells));
-        let rows = cells.iter().map(|cell| row(cell)).collect();
-        Table { scenario: scenario.to_owned(), rows, notes }
+        let client = is_client(comparison, scenario);
+        let mut notes: Vec<String> =
+            cells.iter().filter_map(|cell| outliers(cell, client)).collect();
+        notes.extend(verdict_notes(&cells, client));
+        notes.extend(sink_notes(comparison, scenario));
+        let row = if client { upload_row } else { row };
+        Table {
+            scenario: scenario.to_owned(),
+            headings: if client { &UPLOAD_HEADINGS } else { &HEADINGS },
+            level: (!client).then_some(2),
+            rows: cells.iter().map(|cell| row(cell)).collect(),
+            notes,
+        }
     };
     scenarios(comparison).into_iter().map(table).collect()
 }
@@ -61,13 +93,14 @@ pub(super) fn scenarios(comparison: &Comparison) -> Vec<&str> {
 
 /// Why rows are not to be read as the contenders' own figures: each invalid one, and one line for
 /// each of the other verdicts.
-fn verdict_notes(cells: &[&CellResult]) -> Vec<String> {
+fn verdict_notes(cells: &[&CellResult], client: bool) -> Vec<String> {
     let mut notes = Vec::new();
-    for verdict in [Verdict::Invalid, Verdict::ClientBound, Verdict::HostNoisy] {
+    let at_least = if client { Verdict::SinkBound } else { Verdict::ClientBound };
+    for verdict in [Verdict::Invalid, at_least, Verdict::HostNoisy] {
         let of_verdict: Vec<_> = cells.iter().filter(|c| c.verdict == Some(verdict)).collect();
         let one_by_one = verdict == Verdict::Invalid || of_verdict.len() < 3;
         let shown = if one_by_one { of_verdict.as_slice() } else { &of_verdict[..1] };
-        notes.extend(shown.iter().map(|cell| note(cell)));
+        notes.extend(shown.iter().map(|cell| note(cell, client)));
         if !one_by_one {
             let others = of_verdict.len() - 1;
             notes.push(format!("{others} more rows are {}: see result.json", verdict.name()));
@@ -76,42 +109,86 @@ fn verdict_notes(cells: &[&CellResult]) -> Vec<String> {
     notes
 }
 
-fn note(cell: &CellResult) -> String {
+fn note(cell: &CellResult, client: bool) -> String {
     let verdict = cell.verdict.map_or("not run", Verdict::name);
-    format!("{}: {verdict}: {}", place(cell), cell.reason)
+    format!("{}: {verdict}: {}", place(cell, client), cell.reason)
 }
 
-fn outliers(cell: &CellResult) -> Option<String> {
-    let blocks = &cell.outlying_blocks;
-    (!blocks.is_empty()).then(|| format!("{}: outlying in trial {blocks:?}, kept", place(cell)))
+fn outliers(cell: &CellResult, client: bool) -> Option<String> {
+    let (place, blocks) = (place(cell, client), &cell.outlying_blocks);
+    (!blocks.is_empty()).then(|| format!("{place}: outlying in trial {blocks:?}, kept"))
 }
 
-fn place(cell: &CellResult) -> String {
+fn place(cell: &CellResult, client: bool) -> String {
+    if client {
+        return cell.contender.clone();
+    }
     format!("{} at {} connections", cell.contender, cell.connections)
 }
 
+/// Contenders whose sink is not as that of the others.
+fn sink_notes(comparison: &Comparison, scenario: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    for trial in comparison.trials.iter().filter(|trial| trial.planned.cell.scenario == scenario) {
+        let options = trial.sink.as_ref().map_or_else(Vec::new, |sink| sink.options.clone());
+        let contender = &trial.planned.cell.contender;
+        let note = format!("{contender}: the sink was started with {}", options.join(" "));
+        if !options.is_empty() && !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
 fn row(cell: &CellResult) -> Vec<String> {
-    let time =
-        |value: fn(&CellResult) -> Option<f64>| value(cell).map_or_else(dash, units::time_us);
-    let rank = match (cell.rank, cell.tied) {
-        (Some(rank), true) => format!("{rank}="),
-        (Some(rank), false) => rank.to_string(),
-        (None, _) => dash(),
-    };
     vec![
         cell.contender.clone(),
-        rank,
+        rank(cell),
         cell.connections.to_string(),
-        cell.rate_per_s.map_or_else(dash, |rate| spread(rate, half_width(cell))),
-        time(|cell| cell.service_time_us?.p50),
-        time(|cell| cell.service_time_us?.p99),
-        time(|cell| cell.service_time_us?.max),
+        rate(cell),
+        time(cell, |time| time.p50),
+        time(cell, |time| time.p99),
+        time(cell, |time| time.max),
         cell.cpu_percent.map_or_else(dash, |percent| format!("{percent:.0}")),
         cell.cpu_us_per_request.map_or_else(dash, significant),
         cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.mean)),
         cell.percent_of_ceiling.map_or_else(dash, significant),
         cell.verdict.map_or("not run", Verdict::name).to_owned(),
     ]
+}
+
+fn upload_row(cell: &CellResult) -> Vec<String> {
+    vec![
+        cell.contender.clone(),
+        rank(cell),
+        rate(cell),
+        cell.mb_per_s.map_or_else(dash, significant),
+        time(cell, |time| time.p50),
+        time(cell, |time| time.p99),
+        time(cell, |time| time.max),
+        cell.cpu_percent.map_or_else(dash, |percent| format!("{percent:.0}")),
+        cell.cpu_us_per_request.map_or_else(dash, significant),
+        cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.mean)),
+        cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.peak)),
+        cell.percent_of_ceiling.map_or_else(dash, significant),
+        cell.verdict.map_or("not run", Verdict::name).to_owned(),
+    ]
+}
+
+fn rank(cell: &CellResult) -> String {
+    match (cell.rank, cell.tied) {
+        (Some(rank), true) => format!("{rank}="),
+        (Some(rank), false) => rank.to_string(),
+        (None, _) => dash(),
+    }
+}
+
+fn rate(cell: &CellResult) -> String {
+    cell.rate_per_s.map_or_else(dash, |rate| spread(rate, half_width(cell)))
+}
+
+fn time(cell: &CellResult, figure: fn(Times) -> Option<f64>) -> String {
+    cell.service_time_us.and_then(figure).map_or_else(dash, units::time_us)
 }
 
 fn dash() -> String {
@@ -174,9 +251,12 @@ mod tests {
         };
         assert_eq!(row(&cell)[3], "–");
         assert_eq!(row(&cell).len(), HEADINGS.len());
-        let notes = verdict_notes(&[&cell]);
+        assert_eq!(upload_row(&cell).len(), UPLOAD_HEADINGS.len());
+        let notes = verdict_notes(&[&cell], false);
         assert_eq!(notes, ["bad at 50 connections: invalid: status is 404, not 200"]);
+        let notes = verdict_notes(&[&cell], true);
+        assert_eq!(notes, ["bad: invalid: status is 404, not 200"], "a client has no level");
         let noisy = CellResult { verdict: Some(Verdict::HostNoisy), ..cell };
-        assert_eq!(verdict_notes(&[&noisy; 5]).len(), 2, "one example and a count");
+        assert_eq!(verdict_notes(&[&noisy; 5], false).len(), 2, "one example and a count");
     }
 }

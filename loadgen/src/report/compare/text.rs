@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::table::{HEADINGS, tables};
+use super::table::tables;
 use super::windows;
 use crate::experiment::record::Comparison;
 
@@ -10,7 +10,8 @@ use crate::experiment::record::Comparison;
 pub fn text(comparison: &Comparison) -> String {
     let mut text = String::new();
     for table in tables(comparison) {
-        let headings: Vec<String> = HEADINGS.iter().map(|heading| (*heading).to_owned()).collect();
+        let headings: Vec<String> =
+            table.headings.iter().map(|heading| (*heading).to_owned()).collect();
         let mut lines = vec![headings];
         lines.extend(table.rows);
         let window = windows::of_scenario(&comparison.manifest, &table.scenario);

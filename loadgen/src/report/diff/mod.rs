@@ -196,9 +196,10 @@ impl<'a> Side<'a> {
         let (name, cell) = (self.name, self.cell?);
         match cell.verdict {
             None => Some(format!("not run in {name}")),
-            Some(Verdict::ServerBound) => None,
-            Some(Verdict::ClientBound) if figure.holds_client_bound => None,
+            Some(verdict) if verdict.is_own() => None,
+            Some(verdict) if verdict.is_at_least() && figure.holds_client_bound => None,
             Some(Verdict::ClientBound) => Some(format!("limited by the generator in {name}")),
+            Some(Verdict::SinkBound) => Some(format!("limited by the sink in {name}")),
             Some(verdict) => Some(format!("{} in {name}: {}", verdict.name(), cell.reason)),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html as markup};
 
-use super::super::windows;
+use super::super::{role, windows};
 use super::list;
 use crate::experiment::checked::Checked;
 use crate::experiment::record::{Comparison, Trial};
@@ -60,6 +60,7 @@ fn method(comparison: &Comparison) -> Markup {
              at least; the CPU time per request still tells contenders apart. Contenders whose \
              interval of the ratio includes 1 are tied."
         }
+        @if let Some(method) = role::method(comparison) { p { (method) } }
     }
 }
 

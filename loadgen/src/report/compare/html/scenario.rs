@@ -3,14 +3,12 @@
 use maud::{Markup, html as markup};
 
 use super::super::figures::Figures;
-use super::super::table::{HEADINGS, Table, tables};
+use super::super::role::is_client;
+use super::super::table::{Table, tables};
 use super::super::windows;
 use super::inline;
 use crate::experiment::record::{Comparison, Trial};
 use crate::report::units;
-
-/// The column of a table with the number of connections.
-const LEVEL: usize = 2;
 
 /// The section of the scenario that `figures` shows.
 pub(super) fn section(comparison: &Comparison, figures: &Figures) -> Markup {
@@ -48,10 +46,11 @@ fn rows(table: &Table) -> Markup {
     markup! {
         div.wide tabindex="0" role="region" aria-label={ "Figures of " (table.scenario) } {
             table {
-                thead { tr { @for heading in HEADINGS { th scope="col" { (heading) } } } }
+                thead { tr { @for heading in table.headings { th scope="col" { (heading) } } } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {
-                        @let next = index > 0 && table.rows[index - 1][LEVEL] != row[LEVEL];
+                        @let level = |row: &[String]| table.level.map(|level| row[level].clone());
+                        @let next = index > 0 && level(&table.rows[index - 1]) != level(row);
                         tr.level[next] {
                             @for (column, entry) in row.iter().enumerate() {
                                 @if column == 0 { th scope="row" { (entry) } }
@@ -79,16 +78,14 @@ fn checks(comparison: &Comparison, scenario: &str) -> Markup {
         }
     }
     contenders.sort_unstable();
+    let client = is_client(comparison, scenario);
     markup! {
-        p.muted {
-            "Before each trial a contender answers random requests of the scenario; in the trial the \
-             status and length of every answer are checked, and the content of a sample."
-        }
+        p.muted { (if client { CLIENT_CHECKED } else { CHECKED }) }
         div.wide tabindex="0" role="region" aria-label={ "Checks of " (scenario) } {
             table {
                 thead {
                     tr {
-                        @for heading in CHECKS { th scope="col" { (heading) } }
+                        @for heading in if client { CLIENT_CHECKS } else { CHECKS } { th scope="col" { (heading) } }
                     }
                 }
                 tbody {
@@ -107,6 +104,25 @@ fn checks(comparison: &Comparison, scenario: &str) -> Markup {
     }
 }
 
+const CHECKED: &str = "Before each trial a contender answers random requests of the scenario; in the \
+    trial the status and length of every answer are checked, and the content of a sample.";
+
+const CLIENT_CHECKED: &str = "Before each trial a contender uploads a random file, every byte of which \
+    is compared. In the trial the sink counts uploads and bytes, and both must be what the client \
+    claims.";
+
+const CLIENT_CHECKS: [&str; 9] = [
+    "contender",
+    "trials passed before the load",
+    "uploads answered 204",
+    "counted by the sink, with the warm-up",
+    "failed",
+    "media type",
+    "head",
+    "body",
+    "framing, protocol",
+];
+
 const CHECKS: [&str; 9] = [
     "contender",
     "trials passed before the load",
@@ -124,6 +140,8 @@ fn check_row(contender: &str, trials: &[&Trial]) -> Markup {
     let loads = || trials.iter().filter_map(|trial| trial.load.as_ref());
     let right: u64 = loads().map(|load| load.requests.completed).sum();
     let read: u64 = loads().map(|load| load.content_checked).sum();
+    let counted: u64 =
+        trials.iter().filter_map(|t| t.sink.as_ref()).map(|sink| sink.requests).sum();
     let failed: u64 = loads().map(|load| load.requests.failed + load.requests.timed_out).sum();
     let shape = trials.iter().find_map(|trial| trial.answer.as_ref());
     let tls = loads().find_map(|load| load.tls.as_deref()).unwrap_or("no TLS");
@@ -132,7 +150,7 @@ fn check_row(contender: &str, trials: &[&Trial]) -> Markup {
             th scope="row" { (contender) }
             td { (passed) " of " (trials.len()) }
             td { (units::count(right)) }
-            td { (units::count(read)) }
+            td { (units::count(read + counted)) }
             td { (units::count(failed)) }
             @if let Some(shape) = shape {
                 td { (shape.content_type.as_deref().unwrap_or("none")) }
