@@ -66,8 +66,7 @@ struct Played {
 pub(super) fn measure(means: &Means<'_>, effort: &Effort) -> Result<Noise, String> {
     let mut places = means.places.clone();
     let suite = Suite::load(None, &places.data).map_err(|error| error.to_string())?;
-    places.programs =
-        prepare::built_programs(&places.workspace, &[format!("server-{SCENARIO}")]);
+    places.programs = prepare::built_programs(&places.workspace, &[format!("server-{SCENARIO}")]);
     let played = played(&suite, !places.programs.is_empty())?;
     let logs = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
     let profile = Profile {
