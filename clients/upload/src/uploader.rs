@@ -21,8 +21,9 @@ use crate::{
     transport::Transport,
 };
 
-/// The congestion control that every kernel has and every user may choose (tcp(7)).
-const CONGESTION: &str = "reno";
+/// The congestion control on loopback, as the load generator's: it does not pace, every kernel has it,
+/// and every user may choose it (tcp(7)).
+const LOOPBACK_CONGESTION: &str = "reno";
 
 /// Why an upload failed.
 #[derive(Debug, thiserror::Error)]
@@ -109,8 +110,10 @@ impl Uploader {
         let failed = |error| UploadError::Connect(self.address, error);
         let stream = TcpStream::connect(self.address).await.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
-        // Best effort: what the system uses instead may pace (BBR does, on loopback too).
-        let _ = set_tcp_congestion(&stream, CONGESTION);
+        if self.address.ip().is_loopback() {
+            // Best effort: what the system uses instead may pace (BBR does).
+            let _ = set_tcp_congestion(&stream, LOOPBACK_CONGESTION);
+        }
         let transport = Transport::new(stream, Rc::clone(&self.source));
         let (sender, connection) = http1::handshake(transport).await?;
         Ok(Open { sender, connection: Box::pin(connection) })
