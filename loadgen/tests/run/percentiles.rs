@@ -3,9 +3,14 @@
 //! A busy machine only ever makes times longer, so a figure that is right in one of a few attempts
 //! is right; one that is wrong by construction is wrong in all of them.
 
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::support::{Conn, Next, Outcome, Request, Server, loadgen, ok, write};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{
+    Conn, Next, Outcome, Request, Server, check, loadgen, ok, spawn, until, write,
+};
 
 /// What may come on top of the server's own time: two wake-ups and the loopback.
 const TOLERANCE_US: f64 = 200.0;
@@ -149,6 +154,54 @@ fn lg23_a_stall_delays_all_requests_that_were_due_in_it_at_a_fixed_rate() {
     // The server itself was slow only once.
     assert!(outcome.number("service_time_us.p99") < 100_000.0, "{outcome:#?}");
     assert!(outcome.number("schedule.lag_us.max") > 0.9e6, "{outcome:#?}");
+}
+
+/// Freezes a server process for 5 of 10 seconds, beginning 3 seconds after its first request, under
+/// the load of `args`.
+fn frozen(args: &[&str]) -> Outcome {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_loadgen"))
+        .args(["null-server", "--port", &port.to_string()])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    until(|| std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let pid = Pid::from_child(&server);
+    let url = format!("http://127.0.0.1:{port}/");
+    let mut all = vec!["run", "--format", "json", "-c", "1", "-d", "10s"];
+    all.extend(args);
+    all.push(&url);
+    let run = spawn(&all);
+    std::thread::sleep(Duration::from_secs(3));
+    kill_process(pid, Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_secs(5));
+    kill_process(pid, Signal::CONT).unwrap();
+    let outcome = run.wait();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    check(&outcome);
+    outcome.assert_all_right();
+    let max = outcome.number("service_time_us.max");
+    assert!((4.9e6..5.5e6).contains(&max), "{outcome:#?}");
+    outcome
+}
+
+#[test]
+fn lg23_a_process_frozen_for_five_of_ten_seconds_in_a_closed_loop() {
+    let outcome = frozen(&[]);
+    assert!(outcome.number("service_time_us.p50") < 20_000.0, "{outcome:#?}");
+    assert_eq!(outcome.get("loop"), "closed");
+}
+
+#[test]
+fn lg23_a_process_frozen_for_five_of_ten_seconds_at_a_fixed_rate() {
+    let outcome = frozen(&["--rate", "100"]);
+    assert_eq!(outcome.count("schedule.due"), 1000);
+    // Half of the requests were due in the freeze: p75 waited for half of it.
+    let p75 = outcome.number("response_time_us.p75");
+    assert!((2.3e6..3.0e6).contains(&p75), "{outcome:#?}");
+    assert!(outcome.number("response_time_us.p25") < 50_000.0, "{outcome:#?}");
+    assert!(outcome.number("service_time_us.p99") < 100_000.0, "{outcome:#?}");
 }
 
 #[test]

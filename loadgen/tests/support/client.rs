@@ -118,6 +118,12 @@ impl Running {
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
+    /// Whether it has ended; it can still be waited for.
+    pub(crate) fn has_ended(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    }
+
     /// Waits for the end, but not for ever.
     #[track_caller]
     pub(crate) fn wait(self) -> Outcome {
