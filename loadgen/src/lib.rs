@@ -9,4 +9,5 @@ pub mod experiment;
 pub mod histogram;
 pub mod report;
 pub mod scenario;
+pub mod schema;
 pub mod utc;

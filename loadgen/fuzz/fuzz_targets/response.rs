@@ -1,18 +1,8 @@
-//! Any bytes, in one piece and split anywhere, are a response or an error, and the same either way.
+//! libFuzzer on the response parser.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use loadgen::engine::hot::Parser;
+#[path = "../targets.rs"]
+#[allow(dead_code, reason = "each program runs one target")]
+mod targets;
 
-fuzz_target!(|input: (u16, &[u8])| {
-    let (cut, bytes) = input;
-    let (first, second) = bytes.split_at(usize::from(cut).min(bytes.len()));
-    let mut parser = Parser::default();
-    let whole = parser.response(&[bytes]);
-    assert_eq!(parser.response(&[first, second]), whole);
-    let mut chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
-    chunked.extend_from_slice(bytes);
-    let whole = parser.response(&[&chunked]);
-    let each: Vec<&[u8]> = chunked.chunks(1).collect();
-    assert_eq!(parser.response(&each), whole);
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::response(bytes));

@@ -14,6 +14,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::interrupt;
+use super::say::say;
 use super::units::{
     CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, scale, worker_count,
 };
@@ -24,7 +25,7 @@ use crate::experiment::contender::Places;
 use crate::experiment::pins::{self, Pins};
 use crate::experiment::record::{Comparison, Manifest};
 use crate::experiment::run::{Ended, Plan};
-use crate::experiment::store::{Store, StoredPlan};
+use crate::experiment::store::{PLAN_SCHEMA, Store, StoredPlan};
 use crate::experiment::trial::Setting;
 use crate::experiment::verdict::Verdict;
 use crate::experiment::{host, plan, prepare, probe, run as experiment};
@@ -131,6 +132,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     say_warnings(&pins, &selection);
 
     let asked = StoredPlan {
+        schema: PLAN_SCHEMA.into(),
         manifest: manifest(args, &selection, &places, &pins, &profile),
         host: host::describe(&allowed),
         cells: selection.cells.clone(),
@@ -153,8 +155,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = Plan { suite: &selection.suite, stored, done };
     let outcome = experiment::run(plan, &setting, &mut store, &mut progress);
     progress.finish();
-    let (comparison, ended) = outcome.with_context(|| store.folder().display().to_string())?;
-    show(&comparison, &ended, &store)
+    let (comparison, ended) = outcome.context("cannot store the plan")?;
+    Ok(show(&comparison, &ended, &store))
 }
 
 /// A new comparison in a folder of its own.
@@ -191,10 +193,10 @@ fn check_of_this_machine(asked: &StoredPlan) -> Option<Checked> {
 
 fn say_warnings(pins: &Pins, selection: &Selection) {
     if cfg!(debug_assertions) {
-        eprintln!("This is a debug build of the generator: figures do not count (use --release).");
+        say("This is a debug build of the generator: figures do not count (use --release).");
     }
     for warning in pins.warning.iter().chain(&selection.warnings) {
-        eprintln!("Warning: {warning}.");
+        say(format_args!("Warning: {warning}."));
     }
 }
 
@@ -223,13 +225,13 @@ fn profile(args: &Args, suite: &Suite) -> anyhow::Result<Profile> {
 fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::Result<Vec<String>> {
     let programs = prepare::programs_needed(&selection.suite, selection.played());
     if !programs.is_empty() {
-        eprintln!("Building {} (cargo build --release) …", programs.join(", "));
+        say(format_args!("Building {} (cargo build --release) …", programs.join(", ")));
         places.programs = prepare::build_programs(&places.workspace, &programs)?;
     }
     let played: Vec<_> = selection.played().map(|(contender, _)| contender).collect();
     let wanted = prepare::runtimes_needed(&played);
-    if !wanted.is_empty() && !places.runtimes.join("node_modules").is_dir() {
-        eprintln!("Fetching {} (npm ci --ignore-scripts in runtimes/) …", wanted.join(", "));
+    if !wanted.is_empty() && !prepare::is_installed(&places.runtimes) {
+        say(format_args!("Fetching {} (npm ci --ignore-scripts in runtimes/) …", wanted.join(", ")));
     }
     prepare::upload_files(places, selection.scenarios())?;
     let found = prepare::runtimes(&places.runtimes, &wanted, true);
@@ -237,7 +239,7 @@ fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::R
     selection.keep_startable(places);
     let skipped: Vec<String> = found.missing.into_iter().collect();
     for line in &skipped {
-        eprintln!("Measuring {line}");
+        say(format_args!("Measuring {line}"));
     }
     Ok(skipped)
 }
@@ -304,7 +306,7 @@ fn announce(
     } else {
         String::new()
     };
-    eprintln!(
+    say(format_args!(
         "{} cells (scenario × contender × connections), {} of each: about {time}.{scaled} Server on CPU {:?}, \
          generator on CPU {:?}. Results go to {}",
         selection.cells.len(),
@@ -316,31 +318,45 @@ fn announce(
         manifest.pins.server_cpus,
         manifest.pins.generator_cpus,
         folder.display()
-    );
+    ));
 }
 
-fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> anyhow::Result<ExitCode> {
-    report::write(comparison, store.folder()).context("cannot write the report")?;
-    print_tables(comparison, store);
+fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> ExitCode {
+    let written = report::write(comparison, store.folder());
+    // Before any complaint: where nothing can be written, this is all that there is.
+    print_tables(comparison, written.is_ok().then_some(store));
+    let folder = store.folder().display();
+    if let Err(error) = &written {
+        say(format_args!("error: cannot write the report: {error}"));
+    }
     let invalid = comparison.cells.iter().any(|cell| cell.verdict == Some(Verdict::Invalid));
-    Ok(match ended {
-        Ended::Interrupted => ExitCode::from(EXIT_INTERRUPTED),
+    ExitCode::from(match ended {
+        Ended::Interrupted => EXIT_INTERRUPTED,
         Ended::Broken(reason) => {
-            eprintln!("error: {reason}");
-            ExitCode::from(EXIT_FAILURES)
+            say(format_args!(
+                "error: {reason}; when that is mended, go on with \
+                 `loadgen compare --resume {folder}`"
+            ));
+            EXIT_FAILURES
         }
-        Ended::Complete if invalid => ExitCode::from(EXIT_FAILURES),
-        Ended::Complete => ExitCode::from(EXIT_OK),
+        Ended::Complete if written.is_err() => {
+            say(format_args!("Nothing measured is lost: `loadgen report {folder}` writes it later"));
+            EXIT_FAILURES
+        }
+        Ended::Complete if invalid => EXIT_FAILURES,
+        Ended::Complete => EXIT_OK,
     })
 }
 
-fn print_tables(comparison: &Comparison, store: &Store) {
+fn print_tables(comparison: &Comparison, written: Option<&Store>) {
     use std::io::Write as _;
-    let folder = store.folder().display();
-    let text = report::text(comparison);
+    let mut text = report::text(comparison);
+    if let Some(store) = written {
+        let folder = store.folder().display();
+        text += &format!(
+            "\nResults: {folder}/result.json, {folder}/report.md, {folder}/report.html"
+        );
+    }
     // A reader that went away (`| head`) has seen enough; the files are written.
-    let _ = writeln!(
-        std::io::stdout(),
-        "{text}\nResults: {folder}/result.json, {folder}/report.md, {folder}/report.html"
-    );
+    let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 
 use super::EXIT_OK;
+use super::say::say;
 
 /// Arguments of `loadgen completions`.
 #[derive(Debug, clap::Args)]
@@ -43,6 +44,6 @@ pub fn man(args: &ManArgs, command: clap::Command) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(command, folder))
         .with_context(|| folder.display().to_string())?;
-    eprintln!("Manual pages are in {}: man -l {0}/loadgen.1", folder.display());
+    say(format_args!("Manual pages are in {}: man -l {0}/loadgen.1", folder.display()));
     Ok(ExitCode::from(EXIT_OK))
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use super::output::Output;
 use crate::report::run::{self, RunReport};
+use crate::schema;
 
 /// Arguments of `loadgen merge`.
 #[derive(Debug, clap::Args)]
@@ -33,6 +34,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn read(path: &Path) -> anyhow::Result<RunReport> {
     let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text)
-        .with_context(|| format!("{} is not a result of `run --format json`", path.display()))
+    schema::read(&text, run::SCHEMA).map_err(|what| anyhow!("{} {what}", path.display()))
 }

@@ -11,6 +11,7 @@ pub mod null_server;
 pub mod output;
 pub mod report;
 pub mod run;
+mod say;
 pub mod units;
 
 use std::process::ExitCode;
@@ -93,7 +94,7 @@ pub fn main() -> ExitCode {
         Command::NullServer(args) => null_server::run(&args),
     };
     outcome.unwrap_or_else(|error| {
-        eprintln!("error: {error:#}");
+        say::say(format_args!("error: {error:#}"));
         ExitCode::from(EXIT_USAGE)
     })
 }

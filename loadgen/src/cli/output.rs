@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use super::say::say;
 use super::{EXIT_FAILURES, EXIT_NOTHING_COMPLETED, EXIT_OK};
 use crate::report::run::{self, RunReport};
 
@@ -53,7 +54,7 @@ impl Output {
         let status = match sink.write(&self.render(report)?) {
             Ok(()) => exit_status(report),
             Err(error) => {
-                eprintln!("error: {error:#}");
+                say(format_args!("error: {error:#}"));
                 EXIT_FAILURES
             }
         };
@@ -90,20 +91,33 @@ impl Output {
 }
 
 impl Sink {
-    /// Writes the whole result; one that a file does not take goes to standard output, so that it
-    /// is not lost. A reader that went away (`| head -1`) is not an error.
+    /// Writes the whole result; one that a file does not take goes to standard output, and one that
+    /// this does not take to standard error, so that it is not lost. A reader that went away
+    /// (`| head -1`) is not an error.
     ///
     /// # Errors
     /// The bytes could not be written where they were wanted.
     pub fn write(self, text: &str) -> anyhow::Result<()> {
         match self {
-            Self::Stdout => write_stdout(text).context("cannot write to standard output"),
+            Self::Stdout => or_stderr(text),
             Self::File(file, path) => write_file(file, text).or_else(|error| {
-                write_stdout(text)?;
-                Err(error).with_context(|| format!("cannot write to {}", path.display()))
+                or_stderr(text)?;
+                let path = path.display();
+                Err(error).with_context(|| {
+                    format!("cannot write to {path}, so the result is on standard output")
+                })
             }),
         }
     }
+}
+
+/// To standard output, or where that fails to standard error.
+fn or_stderr(text: &str) -> anyhow::Result<()> {
+    write_stdout(text).or_else(|error| {
+        // Whoever reads neither cannot be told anything.
+        let _ = io::stderr().write_all(text.as_bytes());
+        Err(error).context("cannot write to standard output, so the result is here")
+    })
 }
 
 fn write_stdout(text: &str) -> io::Result<()> {
@@ -119,7 +133,10 @@ fn write_file(mut file: File, text: &str) -> io::Result<()> {
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes()).inspect_err(|_| {
+        // Half a result would be taken for one; a device has no length to set.
+        let _ = file.set_len(0);
+    })
 }
 
 fn exit_status(report: &RunReport) -> u8 {

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
-use serde_json::Value;
+use anyhow::{Context, anyhow, bail};
 
 use super::EXIT_OK;
 use crate::experiment::record::{Comparison, SCHEMA};
 use crate::report::compare;
+use crate::schema;
 
 /// Arguments of `loadgen report`.
 #[derive(Debug, clap::Args)]
@@ -51,16 +51,15 @@ fn locate(path: &Path) -> anyhow::Result<(PathBuf, PathBuf)> {
 /// # Errors
 /// What is wrong with it, in one line.
 pub(super) fn read(path: &Path) -> anyhow::Result<Comparison> {
-    let (path, _) = locate(path)?;
+    let (path, folder) = locate(path)?;
     let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let value: Value =
-        serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))?;
-    match value["schema"].as_str() {
-        Some(SCHEMA) => {}
-        Some(other) => {
-            bail!("{} is a {other:?}; this reads {SCHEMA:?}, made by `compare`", path.display())
+    schema::read(&text, SCHEMA).map_err(|what| {
+        let file = path.display();
+        if what.starts_with("is cut off") && folder.join("trials.jsonl").is_file() {
+            let folder = folder.display();
+            anyhow!("{file} {what}; `loadgen compare --resume {folder}` makes it again")
+        } else {
+            anyhow!("{file} {what}")
         }
-        None => bail!("{} is not a result of `compare`: it has no schema", path.display()),
-    }
-    serde_json::from_value(value).with_context(|| format!("{} is damaged", path.display()))
+    })
 }

@@ -282,7 +282,22 @@ fn iana_name(suite: rustls::CipherSuite) -> String {
 
 /// A TLS error in words, with the flag that helps where one does.
 fn tls_failure(error: &Error) -> Failure {
+    use rustls::CertificateError as Bad;
     Failure::Tls(match error {
+        Error::InvalidCertificate(
+            reason @ (Bad::Expired
+            | Bad::ExpiredContext { .. }
+            | Bad::NotValidYet
+            | Bad::NotValidYetContext { .. }),
+        ) => format!(
+            "the server's certificate is outside its dates ({reason}): renew it, or accept any with -k"
+        ),
+        Error::InvalidCertificate(
+            reason @ (Bad::NotValidForName | Bad::NotValidForNameContext { .. }),
+        ) => format!(
+            "the server's certificate is for another name ({reason}): use that name, give it with \
+             --sni NAME, or accept any with -k"
+        ),
         Error::InvalidCertificate(reason) => format!(
             "the server's certificate is not trusted ({reason}): accept any with -k, or name its \
              authority with --cacert FILE"

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::cgroup::Cgroup;
 use super::cpu_quota::CpuQuota;
+use super::executable;
 use super::process_group::ProcessGroup;
 use super::procfs;
 use crate::scenario::{Contender, Scenario};
@@ -165,7 +166,24 @@ pub struct Logs {
     pub stderr: PathBuf,
 }
 
+/// The open files of [`Logs`].
+#[derive(Debug)]
+pub struct LogFiles {
+    stdout: File,
+    stderr: File,
+}
+
 impl Logs {
+    /// Opens both, empty.
+    ///
+    /// # Errors
+    /// One that names the file: the disk is full, or gone.
+    pub fn create(&self) -> Result<LogFiles, String> {
+        let create =
+            |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        Ok(LogFiles { stdout: create(&self.stdout)?, stderr: create(&self.stderr)? })
+    }
+
     /// The last lines of standard error, or of standard output where that is empty.
     pub fn tail(&self) -> String {
         const LINES: usize = 12;
@@ -190,20 +208,18 @@ pub struct Allowance<'a> {
     pub cpu_quota: Option<f64>,
 }
 
-/// The command of a contender: the path of its program, never a shell or a wrapper.
-///
-/// # Errors
-/// Its log files cannot be made.
-pub fn command(line: &CommandLine, places: &Places, logs: &Logs) -> io::Result<Command> {
+/// The command of a contender: the path of its program, never a shell or a wrapper; its output goes
+/// to `output`.
+pub fn command(line: &CommandLine, places: &Places, output: LogFiles) -> Command {
     let mut command = Command::new(&line.argv[0]);
     command
         .args(&line.argv[1..])
         .envs(&line.env)
         .current_dir(&places.workspace)
         .stdin(Stdio::null())
-        .stdout(File::create(&logs.stdout)?)
-        .stderr(File::create(&logs.stderr)?);
-    Ok(command)
+        .stdout(output.stdout)
+        .stderr(output.stderr);
+    command
 }
 
 /// Starts a contender.
@@ -211,6 +227,9 @@ pub fn command(line: &CommandLine, places: &Places, logs: &Logs) -> io::Result<C
 /// # Errors
 /// The program cannot be started, or the quota cannot be put in force.
 pub fn start(command: Command, allowance: Allowance<'_>, label: &str) -> io::Result<ProcessGroup> {
+    if let Some(reason) = executable::foreign(Path::new(command.get_program())) {
+        return Err(io::Error::other(format!("cannot start it: {reason}")));
+    }
     let program = command.get_program().to_string_lossy().into_owned();
     let cgroup = Cgroup::create(label);
     let quota = allowance

@@ -53,28 +53,46 @@ fn mitigations() -> BTreeMap<String, String> {
 
 /// The first line that a program prints when asked for its version.
 pub fn version(command: &[String]) -> Option<String> {
-    let mut child = Command::new(command.first()?)
-        .args(&command[1..])
+    ask(command).ok()
+}
+
+/// The first line that a program prints.
+///
+/// # Errors
+/// In one line, why there is none: the program cannot be started, fails, or says nothing.
+pub fn ask(command: &[String]) -> Result<String, String> {
+    let (program, arguments) = command.split_first().ok_or("no program")?;
+    let failed = |error: std::io::Error| format!("{program} cannot be started: {error}");
+    let mut child = Command::new(program)
+        .args(arguments)
         .env("NO_COLOR", "1")
         .env("DENO_NO_UPDATE_CHECK", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
-        .ok()?;
+        .map_err(failed)?;
     let end = Instant::now() + VERSION_TIMEOUT;
-    while child.try_wait().ok()?.is_none() {
+    while child.try_wait().map_err(failed)?.is_none() {
         if Instant::now() >= end {
             let _ = child.kill();
             let _ = child.wait();
-            return None;
+            return Err(format!("{} says nothing", command.join(" ")));
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    let output = child.wait_with_output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.lines().next()?.trim();
-    (output.status.success() && !line.is_empty()).then(|| line.to_owned())
+    let output = child.wait_with_output().map_err(failed)?;
+    let first = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    };
+    match first(&output.stdout) {
+        Some(line) if output.status.success() => Ok(line),
+        _ => {
+            let why = first(&output.stderr).map(|line| format!(": {line}")).unwrap_or_default();
+            Err(format!("{} ends with {}{why}", command.join(" "), output.status))
+        }
+    }
 }
 
 /// The revision of the source in `workspace`, with a mark if files were changed.

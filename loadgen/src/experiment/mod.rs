@@ -6,6 +6,7 @@ pub mod checked;
 pub mod client;
 pub mod contender;
 pub mod cpu_quota;
+pub mod executable;
 pub mod host;
 pub mod load;
 pub mod null_server;

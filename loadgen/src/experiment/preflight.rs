@@ -106,11 +106,29 @@ pub fn wait_until_ready(
     }
 }
 
+/// Asks once more when the load is over: requests that were in flight at its end are no failures, but
+/// a contender that gives no answer ever again is none that was measured.
+///
+/// # Errors
+/// It gave no right answer in time.
+pub fn check_alive(
+    reach: &Reach,
+    scenario: &Scenario,
+    random: &mut SmallRng,
+) -> Result<(), NotReady> {
+    let request = request_bytes(scenario, &reach.address.to_string(), random);
+    one_exchange(reach, &request)
+        .map_err(|error| describe(reach, &error))
+        .and_then(|exchange| scenario.answer.check(&exchange))
+        .map_err(|error| NotReady::Wrong(format!("no right answer after the load: {error}")))
+}
+
 /// How a process ended, in words.
 pub fn exit_in_words(status: std::process::ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
+        (None, Some(9)) => "signal 9 (killed, as by the kernel when memory is short)".into(),
         (None, Some(signal)) => format!("signal {signal}"),
         (None, None) => status.to_string(),
     }

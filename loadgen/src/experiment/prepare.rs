@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::contender::{Places, program_named_in};
+use super::{executable, host};
 use crate::scenario::{Contender, RequestBody, Role, Scenario, Suite};
 
 /// The server that clients upload to.
@@ -19,6 +20,9 @@ pub enum PrepareError {
     /// The certificate cannot be made.
     #[error(transparent)]
     Certificate(#[from] server_kit::certificate::CertificateError),
+    /// The certificate cannot be used.
+    #[error("{0:#}")]
+    Unusable(anyhow::Error),
     /// The data files cannot be made.
     #[error("data files: {0}")]
     Data(std::io::Error),
@@ -40,9 +44,10 @@ pub fn folders() -> Places {
 /// Makes the certificate where it is missing, and says where everything is.
 ///
 /// # Errors
-/// The folder of the certificate cannot be written.
+/// The folder of the certificate cannot be written, or the one that is there cannot be used.
 pub fn places(workers: usize) -> Result<Places, PrepareError> {
     let certificate = server_kit::certificate::ensure(&server_kit::certificate::default_dir())?;
+    server_kit::certificate::check(&certificate).map_err(PrepareError::Unusable)?;
     Ok(Places { cert: certificate.cert, key: certificate.key, workers, ..folders() })
 }
 
@@ -160,26 +165,34 @@ pub struct Runtimes {
     pub missing: Option<String>,
 }
 
+/// Whether npm has installed the runtimes: it writes this file last, so without it an installation is
+/// missing or was broken off.
+pub fn is_installed(folder: &Path) -> bool {
+    folder.join("node_modules/.package-lock.json").is_file()
+}
+
 /// Finds the pinned runtimes, and installs them with npm where they are missing.
 pub fn runtimes(folder: &Path, wanted: &[String], install: bool) -> Runtimes {
     if wanted.is_empty() {
         return Runtimes::default();
     }
-    // npm writes this file last: without it an installation is missing or was broken off.
-    let complete = || folder.join("node_modules/.package-lock.json").is_file();
-    let mut reason = None;
-    if !complete() && install {
-        reason = npm_ci(folder, complete).err();
+    let mut reasons = Vec::new();
+    if !is_installed(folder) && install {
+        reasons.extend(npm_ci(folder).err());
     }
-    let binaries: BTreeMap<String, PathBuf> = wanted
-        .iter()
-        .filter_map(|runtime| Some((runtime.clone(), binary(folder, runtime)?)))
-        .filter(|_| complete())
-        .collect();
+    let mut binaries = BTreeMap::new();
+    for runtime in wanted.iter().filter(|_| is_installed(folder)) {
+        let Some(path) = binary(folder, runtime) else { continue };
+        match runs(&path) {
+            Ok(()) => drop(binaries.insert(runtime.clone(), path)),
+            Err(reason) => reasons.push(reason),
+        }
+    }
     let missing: Vec<&str> =
         wanted.iter().filter(|r| !binaries.contains_key(*r)).map(String::as_str).collect();
     let missing = (!missing.is_empty()).then(|| {
-        let why = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let why = reasons.join("; ");
+        let why = if why.is_empty() { why } else { format!(" ({why})") };
         format!(
             "without {}{why}: install npm, reach its registry, and run `npm ci --ignore-scripts` \
              in {}",
@@ -190,12 +203,18 @@ pub fn runtimes(folder: &Path, wanted: &[String], install: bool) -> Runtimes {
     Runtimes { binaries, missing }
 }
 
-fn npm_ci(folder: &Path, complete: impl Fn() -> bool) -> Result<(), String> {
+/// Whether a runtime starts at all; one that does not would fail each of its trials.
+fn runs(path: &Path) -> Result<(), String> {
+    executable::foreign(path).map_or(Ok(()), Err)?;
+    host::ask(&[path.display().to_string(), "--version".into()]).map(drop)
+}
+
+fn npm_ci(folder: &Path) -> Result<(), String> {
     let lock = std::fs::File::create(folder.join(".install.lock"))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     lock.lock().map_err(|error| format!("cannot lock {}: {error}", folder.display()))?;
     // Whoever had the lock may have installed; npm would first remove what is in use now.
-    if complete() {
+    if is_installed(folder) {
         return Ok(());
     }
     let output = Command::new("npm")
@@ -212,7 +231,10 @@ fn npm_ci(folder: &Path, complete: impl Fn() -> bool) -> Result<(), String> {
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let line = stderr.lines().find(|line| line.contains("error") || line.contains("ERR"));
-    Err(format!("npm ci failed: {}", line.unwrap_or("no reason given").trim()))
+    Err(match line {
+        Some(line) => format!("npm ci failed: {}", line.trim()),
+        None => format!("npm ci failed: {}", output.status),
+    })
 }
 
 /// The ELF binary of a runtime in its platform package: never a wrapper, which would leave the

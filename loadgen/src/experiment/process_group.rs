@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::time::{Duration, Instant};
@@ -27,15 +28,25 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How long the kernel may take to end what was killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// In the environment of everything a program starts, whatever session it moves to and whoever its
+/// parent dies and leaves it to.
+const MARK: &str = "LOADGEN_PROCESS_GROUP";
+/// Makes each mark another one.
+static NEXT_MARK: AtomicU64 = AtomicU64::new(0);
+
 /// A running program and its descendants.
 #[derive(Debug)]
 pub struct ProcessGroup {
     child: Child,
     pid: i32,
+    /// `NAME=VALUE` of [`MARK`].
+    mark: String,
     // Before the group, which it may be part of, because fields are dropped in this order.
     quota: Option<CpuQuota>,
     cgroup: Option<Cgroup>,
     exit: Option<ExitStatus>,
+    /// Descendants seen while it was ended.
+    orphans: BTreeSet<i32>,
 }
 
 impl ProcessGroup {
@@ -51,7 +62,10 @@ impl ProcessGroup {
         quota: Option<CpuQuota>,
     ) -> io::Result<Self> {
         // Orphans of the program become children of this process, so that they are found.
-        set_child_subreaper(Some(rustix::process::getpid()))?;
+        let own = rustix::process::getpid();
+        set_child_subreaper(Some(own))?;
+        let mark = format!("{}-{}", own.as_raw_nonzero(), NEXT_MARK.fetch_add(1, Ordering::Relaxed));
+        command.env(MARK, &mark);
         let affinity = cpu_set(cpus);
         let join_cgroup = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
         let join_quota = quota.as_ref().map(CpuQuota::joinable).transpose()?.flatten();
@@ -69,7 +83,7 @@ impl ProcessGroup {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Self { child, pid, quota, cgroup, exit: None })
+        Ok(Self { child, pid, mark: format!("{MARK}={mark}"), quota, cgroup, exit: None, orphans: BTreeSet::new() })
     }
 
     /// The program's process id.
@@ -100,7 +114,8 @@ impl ProcessGroup {
         self.exit
     }
 
-    /// All processes that belong to it and run: the session, the cgroup, and their descendants.
+    /// All processes that belong to it and run: the session, the cgroup, those that were left to this
+    /// process when their parent died, and the descendants of all.
     pub fn members(&self) -> Vec<i32> {
         let mut members: BTreeSet<i32> = match &self.cgroup {
             Some(cgroup) => cgroup.members().into_iter().collect(),
@@ -110,8 +125,13 @@ impl ProcessGroup {
             .into_iter()
             .filter_map(|pid| Some((pid, procfs::process_stat(pid)?)))
             .collect();
-        let own = |stat: &procfs::ProcessStat| stat.session == self.pid || stat.group == self.pid;
-        members.extend(stats.iter().filter(|(_, stat)| own(stat)).map(|(pid, _)| *pid));
+        let reaper = rustix::process::getpid().as_raw_nonzero().get();
+        let own = |pid: i32, stat: &procfs::ProcessStat| {
+            stat.session == self.pid
+                || stat.group == self.pid
+                || (stat.parent == reaper && procfs::has_in_environment(pid, &self.mark))
+        };
+        members.extend(stats.iter().filter(|(pid, stat)| own(*pid, stat)).map(|(pid, _)| *pid));
         loop {
             let children: Vec<i32> = stats
                 .iter()
@@ -143,12 +163,14 @@ impl ProcessGroup {
         CpuTime { user: procfs::ticks(user), system: procfs::ticks(system) }
     }
 
-    /// Ends everything: SIGTERM, a grace, SIGKILL; returns when nothing of it runs any more.
+    /// Ends everything: SIGTERM, a grace, SIGKILL; returns when nothing of it runs any more. One that
+    /// is stopped (SIGSTOP) is continued, so that it too can end well.
     ///
     /// # Errors
     /// The processes that could not be ended.
     pub fn stop(&mut self) -> Result<(), Vec<i32>> {
         self.signal_all(Signal::TERM);
+        self.signal_all(Signal::CONT);
         if self.wait_until_gone(GRACE) {
             return Ok(());
         }
@@ -165,6 +187,7 @@ impl ProcessGroup {
 
     fn signal_all(&mut self, signal: Signal) {
         let members = self.members();
+        self.orphans.extend(&members);
         if self.exit().is_none()
             && let Some(group) = Pid::from_raw(self.pid)
         {
@@ -182,6 +205,7 @@ impl ProcessGroup {
         loop {
             let members = self.members();
             let ended = self.exit().is_some();
+            self.orphans.extend(members.iter().filter(|pid| **pid != self.pid));
             self.reap_orphans();
             if ended && members.is_empty() {
                 return true;
@@ -194,12 +218,14 @@ impl ProcessGroup {
         }
     }
 
-    /// Waits for descendants that became our children and ended, so that no zombie stays.
+    /// Waits for descendants that became our children and ended, so that no zombie stays. A zombie
+    /// has no environment any more, so those that moved to a session of their own were noted before.
     fn reap_orphans(&self) {
         let own = rustix::process::getpid().as_raw_nonzero().get();
         for pid in procfs::processes().into_iter().filter(|&pid| pid != self.pid) {
             let orphan = procfs::process_stat(pid).is_some_and(|stat| {
-                stat.parent == own && stat.state == 'Z' && stat.session == self.pid
+                let known = stat.session == self.pid || self.orphans.contains(&pid);
+                stat.parent == own && stat.state == 'Z' && known
             });
             if orphan {
                 let _ = waitpid(Pid::from_raw(pid), WaitOptions::NOHANG);
@@ -248,6 +274,23 @@ mod tests {
             assert!(matches!(state, None | Some('Z')), "{pid} still runs");
         }
         assert!(group.members().is_empty());
+    }
+
+    #[test]
+    fn daemons_in_a_session_of_their_own_are_found_and_ended_too() {
+        // The parents in between end at once, so that only the mark tells whose it is.
+        let mut group = shell("(setsid sh -c 'setsid sleep 600 &' &) ; sleep 600; true");
+        let daemon = |group: &ProcessGroup| {
+            group.members().into_iter().find(|&pid| {
+                pid != group.pid()
+                    && procfs::process_name(pid) == "sleep"
+                    && procfs::process_stat(pid).is_some_and(|stat| stat.session == pid)
+            })
+        };
+        until(|| daemon(&group).is_some());
+        let daemon = daemon(&group).unwrap();
+        group.stop().unwrap();
+        assert!(procfs::process_stat(daemon).is_none(), "neither a process nor a zombie");
     }
 
     #[test]

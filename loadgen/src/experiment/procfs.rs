@@ -80,6 +80,12 @@ pub fn process_name(pid: i32) -> String {
     name.trim().to_owned()
 }
 
+/// Whether a process was started with `entry` (`NAME=VALUE`) in its environment.
+pub fn has_in_environment(pid: i32, entry: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|one| one == entry.as_bytes())
+}
+
 /// Clock ticks as time.
 pub fn ticks(ticks: u64) -> Duration {
     let per_second = rustix::param::clock_ticks_per_second().max(1);

@@ -43,10 +43,11 @@ pub enum Ended {
     Broken(String),
 }
 
-/// Runs all trials that are not done, storing each as it ends, and returns what all add up to.
+/// Runs all trials that are not done, storing each as it ends, and returns what all add up to, also
+/// when the disk is full by then.
 ///
 /// # Errors
-/// The result folder cannot be written.
+/// The result folder cannot be written, and nothing was measured.
 pub fn run(
     mut plan: Plan<'_>,
     setting: &Setting<'_>,
@@ -58,7 +59,7 @@ pub fn run(
         measure_ceilings(&mut plan, setting, progress);
     }
     store.write_json("plan.json", &plan.stored)?;
-    let ended = run_trials(&plan, setting, store, progress, &mut trials)?;
+    let mut ended = run_trials(&plan, setting, store, progress, &mut trials);
     let StoredPlan { cells, manifest, host, mut skipped, .. } = plan.stored;
     if let Ended::Broken(reason) = &ended {
         skipped.push(format!("the run ended early: {reason}"));
@@ -78,7 +79,13 @@ pub fn run(
         trials,
         manifest,
     };
-    store.write_json("result.json", &comparison)?;
+    if let Err(error) = store.write_json("result.json", &comparison) {
+        let reason = format!("the result cannot be stored: {error}");
+        ended = match ended {
+            Ended::Broken(first) => Ended::Broken(format!("{first}; {reason}")),
+            _ => Ended::Broken(reason),
+        };
+    }
     store.tidy();
     Ok((comparison, ended))
 }
@@ -115,7 +122,7 @@ fn run_trials(
     store: &mut Store,
     progress: &mut dyn Progress,
     trials: &mut Vec<Trial>,
-) -> std::io::Result<Ended> {
+) -> Ended {
     let manifest = &plan.stored.manifest;
     let order = &manifest.order;
     let of = |cell: &Cell| (cell.scenario.clone(), cell.contender.clone());
@@ -134,7 +141,7 @@ fn run_trials(
             continue;
         }
         if setting.stop.is_raised() {
-            return Ok(Ended::Interrupted);
+            return Ended::Interrupted;
         }
         let key = of(&planned.cell);
         let Some((scenario, contender)) = find(plan.suite, &planned.cell) else {
@@ -153,19 +160,22 @@ fn run_trials(
         let setting = of_cell(setting, manifest, &planned.cell);
         let trial = match trial::run(&setting, scenario, contender, planned, seed, ceiling) {
             Ok(trial) => trial,
-            Err(TrialError::Interrupted) => return Ok(Ended::Interrupted),
-            Err(TrialError::Harness(reason)) => return Ok(Ended::Broken(reason)),
+            Err(TrialError::Interrupted) => return Ended::Interrupted,
+            Err(TrialError::Harness(reason)) => return Ended::Broken(reason),
         };
         left.took(began.elapsed());
-        store.append(&trial)?;
+        let stored = store.append(&trial);
         progress.ended(&trial);
         if trial.verdict == Verdict::Invalid {
             // A wrong contender is not measured again: its other trials would be as wrong.
             failed.insert(key);
         }
         trials.push(trial);
+        if let Err(error) = stored {
+            return Ended::Broken(format!("the last trial cannot be stored: {error}"));
+        }
     }
-    Ok(Ended::Complete)
+    Ended::Complete
 }
 
 fn ceiling_of(ceilings: &[Ceiling], shape: LoadShape) -> Option<f64> {

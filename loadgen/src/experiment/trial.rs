@@ -99,8 +99,9 @@ pub fn run(
     trial.generator_ceiling_per_s = generator_ceiling_per_s;
     let (name, logs) = logs_of(setting, planned);
     let allowance = Allowance { cpus: &setting.pins.server_cpus, cpu_quota: setting.cpu_quota };
-    let started = contender::command(&line, setting.places, &logs)
-        .and_then(|command| contender::start(command, allowance, &name));
+    let output = logs.create().map_err(harness)?;
+    let command = contender::command(&line, setting.places, output);
+    let started = contender::start(command, allowance, &name);
     let mut group = match started {
         Ok(group) => group,
         Err(error) => {
@@ -213,6 +214,7 @@ fn measure(
     if let Some(before) = counted_before {
         check_counts(before, counted(scenario, &reach)?, &result, scenario)?;
     }
+    preflight::check_alive(&reach, scenario, &mut random)?;
     (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting, trial);
     trial.load = Some(load);
     trial.server = Some(cost);
@@ -322,6 +324,9 @@ fn judge_trial(
         ..host_evidence(cost, 0.0, setting)
     };
     let (verdict, mut reason) = judge(&evidence);
+    if pins.warning.is_some() {
+        reason.push_str("; server and generator shared CPUs");
+    }
     if verdict == Verdict::Invalid
         && let Some((kind, failure)) = load.errors.iter().max_by_key(|(_, f)| f.count)
     {

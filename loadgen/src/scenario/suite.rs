@@ -217,6 +217,14 @@ impl Suite {
         }
     }
 
+    /// The suite in `text`, which came from `path`.
+    ///
+    /// # Errors
+    /// What is wrong in it, with its line.
+    pub fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Self, SuiteError> {
+        suite_file::parse(path, text, data_dir)
+    }
+
     /// The scenario of this name.
     pub fn scenario(&self, name: &str) -> Option<&Scenario> {
         self.scenarios.iter().find(|scenario| scenario.name == name)

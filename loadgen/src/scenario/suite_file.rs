@@ -11,6 +11,7 @@ use toml::Spanned;
 use super::suite::{Contender, Profile, RequestBody, Role, Scenario, Suite, SuiteError, Workers};
 use super::{Answer, Content};
 use crate::cli::units;
+use crate::engine::Template;
 
 mod by_profile;
 
@@ -64,11 +65,11 @@ struct ScenarioToml {
     #[serde(default)]
     tls: bool,
     #[serde(default = "default_method")]
-    method: String,
+    method: Spanned<String>,
     #[serde(default = "default_path")]
     path: Spanned<String>,
     #[serde(default)]
-    headers: BTreeMap<String, String>,
+    headers: BTreeMap<String, Spanned<String>>,
     body: Option<Spanned<String>>,
     upload_bytes: Option<u64>,
     answer: AnswerToml,
@@ -133,8 +134,8 @@ struct ContenderToml {
 fn default_ceiling() -> String {
     "rust".into()
 }
-fn default_method() -> String {
-    "GET".into()
+fn default_method() -> Spanned<String> {
+    Spanned::new(0..0, "GET".into())
 }
 fn default_path() -> Spanned<String> {
     Spanned::new(0..0, "/".into())
@@ -243,25 +244,26 @@ impl Source<'_> {
             let message = format!("scenario name {name:?}: use letters, digits, - _ .");
             return Err(self.error(at, message));
         }
-        if !toml.path.get_ref().starts_with('/') {
-            let message = format!("path {:?} must begin with /", toml.path.get_ref());
-            return Err(self.error(toml.path.span().start, message));
-        }
+        self.path(&toml.path)?;
         let body = match (toml.body, toml.upload_bytes) {
             (Some(body), Some(_)) => {
                 let message = "body and upload_bytes exclude each other".to_owned();
                 return Err(self.error(body.span().start, message));
             }
-            (Some(body), None) => Some(RequestBody::Template(body.into_inner())),
+            (Some(body), None) => {
+                self.template(&body)?;
+                Some(RequestBody::Template(body.into_inner()))
+            }
             (None, bytes) => bytes.map(RequestBody::UploadFile),
         };
         Ok(Scenario {
             name,
             role: toml.role,
             tls: toml.tls,
-            method: toml.method,
+            method: units::method(toml.method.get_ref())
+                .map_err(|message| self.error(toml.method.span().start, message))?,
             path: toml.path.into_inner(),
-            headers: toml.headers.into_iter().collect(),
+            headers: self.headers(toml.headers)?,
             body,
             answer: self.answer(toml.answer)?,
             connections: self.connections(toml.connections)?,
@@ -271,6 +273,49 @@ impl Source<'_> {
             typical_rate: self.typical_rate(toml.typical_rate)?,
             output_lines: toml.output_lines,
         })
+    }
+
+    fn path(&self, path: &Spanned<String>) -> Result<(), SuiteError> {
+        let text = path.get_ref();
+        if !text.starts_with('/') {
+            return Err(self.error(path.span().start, format!("path {text:?} must begin with /")));
+        }
+        if let Some(wrong) = text.chars().find(|c| !c.is_ascii_graphic()) {
+            let message = format!("path {text:?} holds {wrong:?}; write it percent-encoded");
+            return Err(self.error(path.span().start, message));
+        }
+        self.template(path)
+    }
+
+    /// Names and values that can be sent (RFC 9110 section 5), and no framing, which follows from the
+    /// body.
+    fn headers(
+        &self,
+        toml: BTreeMap<String, Spanned<String>>,
+    ) -> Result<Vec<(String, String)>, SuiteError> {
+        let mut headers = Vec::new();
+        for (name, value) in toml {
+            let at = value.span().start;
+            if !units::is_token(&name) {
+                return Err(self.error(at, format!("{name:?} is not a header name")));
+            }
+            if ["content-length", "transfer-encoding"].contains(&&*name.to_ascii_lowercase()) {
+                return Err(self.error(at, format!("{name} follows from the body; leave it out")));
+            }
+            if let Some(control) = value.get_ref().chars().find(|c| c.is_control() && *c != '\t') {
+                let message = format!("the value of header {name} holds {control:?}");
+                return Err(self.error(at, message));
+            }
+            self.template(&value)?;
+            headers.push((name, value.into_inner()));
+        }
+        Ok(headers)
+    }
+
+    /// Whether the engine can expand the placeholders.
+    fn template(&self, text: &Spanned<String>) -> Result<(), SuiteError> {
+        let parsed = Template::parse(text.get_ref()).map(drop);
+        parsed.map_err(|error| self.error(text.span().start, error.to_string()))
     }
 
     fn answer(&self, toml: AnswerToml) -> Result<Answer, SuiteError> {

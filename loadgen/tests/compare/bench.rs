@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -35,7 +38,10 @@ pub(crate) fn python() -> PathBuf {
     String::from_utf8(output.stdout).expect("a path").trim().into()
 }
 
-fn spawn(command: &mut Command) -> Child {
+/// A comparison of a test that takes longer than this hangs.
+const HANGS: Duration = Duration::from_secs(180);
+
+pub(crate) fn spawn(command: &mut Command) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("loadgen starts")
 }
@@ -92,13 +98,18 @@ impl Bench {
 
     /// Starts the comparison.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
+        spawn(&mut self.command(arguments))
+    }
+
+    /// The command of the comparison.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.loadgen();
         command.arg("compare");
         if !arguments.contains(&"--profile") {
             command.args(["--profile", "test"]);
         }
         command.arg("--config").arg(self.suite()).arg("--out").arg(self.out()).args(arguments);
-        spawn(&mut command)
+        command
     }
 
     /// Runs the comparison to its end.
@@ -106,9 +117,16 @@ impl Bench {
         self.outcome(self.start(arguments))
     }
 
-    /// Waits for a comparison that was started.
+    /// Waits for a comparison that was started, but not for ever.
     pub(crate) fn outcome(&self, child: Child) -> Outcome {
-        let output = child.wait_with_output().expect("loadgen ends");
+        let pid = Pid::from_child(&child);
+        let (sender, ended) = mpsc::channel();
+        std::thread::spawn(move || sender.send(child.wait_with_output()));
+        let Ok(output) = ended.recv_timeout(HANGS) else {
+            let _ = kill_process(pid, Signal::KILL);
+            panic!("still running after {HANGS:?}");
+        };
+        let output = output.expect("loadgen ends");
         Outcome {
             status: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -119,8 +137,14 @@ impl Bench {
 
     /// Process ids that contenders noted.
     pub(crate) fn noted_pids(&self) -> Vec<u32> {
-        let notes = std::fs::read_to_string(self.folder.path().join("notes")).unwrap_or_default();
-        notes.lines().filter_map(|line| line.split(' ').nth(1)?.parse().ok()).collect()
+        let notes = self.notes();
+        let pids = notes.lines().filter_map(|line| line.strip_prefix("pid ")?.parse().ok());
+        pids.collect()
+    }
+
+    /// What contenders noted, a line each.
+    pub(crate) fn notes(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("notes")).unwrap_or_default()
     }
 }
 

@@ -80,6 +80,12 @@ async def serve(reader, writer):
             if MODE == "dies-under-load" and ANSWERED > 50:
                 print("out of luck", file=sys.stderr, flush=True)
                 os._exit(3)
+            if ANSWERED == 50:
+                note("answered 50")
+            if MODE == "killed-under-load" and ANSWERED == 50:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if MODE == "stops-under-load" and ANSWERED == 50:
+                os.kill(os.getpid(), signal.SIGSTOP)
             if MODE == "orphans" and ANSWERED == 50:
                 os.kill(PARENT, signal.SIGKILL)
     except (asyncio.IncompleteReadError, ConnectionError):
@@ -107,10 +113,18 @@ if MODE == "exits":
     sys.exit(7)
 if MODE == "orphans" and (worker := os.fork()):
     # A parent with a worker that serves in a session of its own, as cluster modules have.
-    note(f"worker {worker}")
+    note(f"pid {worker}")
     while True:
         time.sleep(60)
 elif MODE == "orphans":
     os.setsid()
+if MODE == "leaks" and not os.fork():
+    # A daemon as in the books: a session of its own, left by its parent, deaf to SIGTERM.
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    note(f"pid {os.getpid()}")
+    time.sleep(600)
 note(f"pid {os.getpid()}")
 asyncio.run(main())

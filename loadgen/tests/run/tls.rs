@@ -147,3 +147,25 @@ fn large_responses_over_tls_are_whole() {
     outcome.assert_all_right();
     assert_eq!(outcome.count("bytes.received_body"), 20 * 500_000);
 }
+
+#[test]
+fn a_run_names_what_is_wrong_with_the_servers_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let expired = Identity::expired();
+    let elsewhere = Identity::self_signed(&["elsewhere.test"], false);
+    for (identity, words) in [
+        (&expired, ["outside its dates", "renew it"]),
+        (&elsewhere, ["for another name", "--sni NAME"]),
+    ] {
+        let server = Server::start_tls(identity, |_, conn| write(conn, &ok("ok"), Next::Keep));
+        let (certificate, _) = identity.write(folder.path());
+        let trusted = ["--cacert", certificate.to_str().unwrap(), "-n", "20", &server.url("/")];
+        let outcome = loadgen(&trusted);
+        assert_eq!(outcome.code, Some(3), "{outcome:#?}");
+        for word in words {
+            assert!(outcome.example("tls").contains(word), "{outcome:#?}");
+        }
+        assert_eq!(server.requests(), 0);
+        loadgen(&["-k", "-n", "20", &server.url("/")]).assert_all_right();
+    }
+}

@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
+
+fn params(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    CertificateParams::new(names).unwrap()
+}
 
 /// A self-signed certificate and its key.
 pub(crate) struct Identity {
@@ -19,11 +24,22 @@ pub(crate) struct Identity {
 impl Identity {
     /// For these names and addresses; `ca`: marked as an authority, as `openssl req -x509` does.
     pub(crate) fn self_signed(names: &[&str], ca: bool) -> Self {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut params = CertificateParams::new(names).unwrap();
+        let mut params = params(names);
         if ca {
             params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         }
+        Self::of(&params)
+    }
+
+    /// For `localhost` and `127.0.0.1`, in a year long ago.
+    pub(crate) fn expired() -> Self {
+        let mut params = params(&["localhost", "127.0.0.1"]);
+        params.not_before = date_time_ymd(2001, 1, 1);
+        params.not_after = date_time_ymd(2002, 1, 1);
+        Self::of(&params)
+    }
+
+    fn of(params: &CertificateParams) -> Self {
         let key = KeyPair::generate().unwrap();
         let certificate = params.self_signed(&key).unwrap();
         Self {

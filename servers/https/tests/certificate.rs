@@ -30,6 +30,9 @@ fn command(workspace: &Path) -> Command {
     command
 }
 
+/// Where a server cannot listen: one whose certificate is not refused ends all the same.
+const NOWHERE: [&str; 2] = ["--host", "203.0.113.1"];
+
 /// A folder that looks like this project.
 fn workspace() -> Result<tempfile::TempDir> {
     let workspace = tempfile::tempdir()?;
@@ -59,6 +62,68 @@ fn servers_that_start_at_once_share_one() -> Result<()> {
     assert!(certificates.iter().all(|certificate| *certificate == certificates[0]));
     let key = fs::metadata(workspace.path().join("certs/key.pem"))?;
     assert_eq!(key.permissions().mode() & 0o777, 0o600);
+    Ok(())
+}
+
+/// A certificate and its key in `dir`, expired or not.
+fn pair(dir: &Path, name: &str, expired: bool) -> Result<(String, String)> {
+    let key = rcgen::KeyPair::generate()?;
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()])?;
+    if expired {
+        params.not_before = rcgen::date_time_ymd(2001, 1, 1);
+        params.not_after = rcgen::date_time_ymd(2002, 1, 1);
+    }
+    let path = |kind: &str| dir.join(format!("{name}-{kind}.pem")).display().to_string();
+    fs::write(path("cert"), params.self_signed(&key)?.pem())?;
+    fs::write(path("key"), key.serialize_pem())?;
+    Ok((path("cert"), path("key")))
+}
+
+#[test]
+fn a_certificate_that_cannot_be_served_is_told_in_one_line_with_the_remedy() -> Result<()> {
+    let workspace = workspace()?;
+    let dir = workspace.path();
+    let (one, one_key) = pair(dir, "one", false)?;
+    let (old, old_key) = pair(dir, "old", true)?;
+    let folder = dir.display().to_string();
+    let missing = dir.join("missing.pem").display().to_string();
+    for (cert, key, words) in [
+        (&old, &old_key, "old-cert.pem has expired"),
+        (&one, &old_key, "do not make a pair"),
+        (&one, &one, "no private key in PEM at"),
+        (&one_key, &one_key, "no certificate in PEM at"),
+        (&folder, &one_key, "no certificate in PEM at"),
+        (&one, &missing, "missing.pem"),
+    ] {
+        let output = command(dir).args(["--cert", cert, "--key", key]).args(NOWHERE).output()?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{words}");
+        assert!(stderr.contains(words) && stderr.lines().count() == 1, "{words}: {stderr:?}");
+        assert!(stderr.contains("give another pair with --cert and --key"), "{stderr:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_remedy_for_an_expired_certificate_of_this_project_helps() -> Result<()> {
+    let workspace = workspace()?;
+    let certs = workspace.path().join("certs");
+    fs::create_dir(&certs)?;
+    let (cert, key) = pair(&certs, "old", true)?;
+    fs::rename(cert, certs.join("cert.pem"))?;
+    fs::rename(key, certs.join("key.pem"))?;
+    let output = command(workspace.path()).args(NOWHERE).output()?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let remedy = "cert.pem has expired; delete it with its key, and the next start makes new ones";
+    assert!(stderr.contains(remedy), "{stderr:?}");
+    // The remedy that was named.
+    fs::remove_file(certs.join("cert.pem"))?;
+    fs::remove_file(certs.join("key.pem"))?;
+    let mut server = Server(command(workspace.path()).stdout(Stdio::piped()).spawn()?);
+    let stdout = server.0.stdout.take().ok_or_else(|| Error::msg("no stdout"))?;
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line)?;
+    assert!(line.contains("https://"), "{line:?}");
     Ok(())
 }
 

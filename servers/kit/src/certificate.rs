@@ -73,6 +73,16 @@ pub fn ensure(dir: &Path) -> Result<Files, CertificateError> {
     Ok(files)
 }
 
+/// Whether the certificate in `files` can be served and reached: readable, a pair, within its dates,
+/// and for this machine's loopback address.
+///
+/// # Errors
+///
+/// What is wrong with it and what to do, with the file.
+pub fn check(files: &Files) -> anyhow::Result<()> {
+    crate::tls::check_names(files, &["127.0.0.1"])
+}
+
 fn is_complete(files: &Files) -> bool {
     files.key.is_file() && files.cert.is_file()
 }
@@ -135,6 +145,20 @@ mod tests {
         });
         let mode = fs::metadata(dir.path().join("key.pem")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn the_certificate_that_is_made_can_be_used_and_one_for_another_name_cannot() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = ensure(dir.path()).unwrap();
+        check(&files).unwrap();
+        let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+        let params = CertificateParams::new(["elsewhere.test".to_owned()]).unwrap();
+        fs::write(&files.cert, params.self_signed(&key).unwrap().pem()).unwrap();
+        fs::write(&files.key, key.serialize_pem()).unwrap();
+        let error = format!("{:#}", check(&files).unwrap_err());
+        assert!(error.contains("cannot be used for 127.0.0.1"), "{error}");
+        assert!(error.contains("elsewhere.test"), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::cli::say::say;
 use crate::experiment::plan::PlannedTrial;
 use crate::experiment::record::Trial;
 use crate::experiment::run::Progress;
@@ -37,8 +38,8 @@ impl ShownProgress {
 
     fn say(&self, line: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{line}")),
-            None => eprintln!("{line}"),
+            Some(bar) => bar.suspend(|| say(line)),
+            None => say(line),
         }
     }
 }
@@ -48,7 +49,7 @@ impl Progress for ShownProgress {
         let message = format!("measuring what the generator itself can reach ({count} loads)");
         match &self.bar {
             Some(bar) => bar.set_message(message),
-            None => eprintln!("First {message}."),
+            None => say(format_args!("First {message}.")),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `loadgen run`: one load test of one URL.
 
 mod args;
+mod overlap;
 mod progress;
 mod request;
 mod spec;
@@ -23,10 +24,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let plan = spec::plan(args)?;
     let sink = args.output.open()?;
     let stop = interrupt::install()?;
+    let overlap = overlap::note(&plan.spec);
     let mut progress = progress::Progress::new(&plan.spec);
     let started = SystemTime::now();
     let result = engine::run(&plan.spec, stop, &mut progress);
     progress.finish();
-    let report = RunReport::new(&plan.spec, &result?, started, plan.seeded);
+    let mut report = RunReport::new(&plan.spec, &result?, started, plan.seeded);
+    report.notes.extend(overlap);
     args.output.finish(sink, &report)
 }

@@ -55,6 +55,22 @@ fn errors_point_at_their_line() {
 }
 
 #[test]
+fn a_request_that_cannot_be_sent_is_refused_at_its_line() {
+    for (line, words) in [
+        ("path = \"/a b\"", "path \"/a b\" holds ' '"),
+        ("path = \"/{rand:0}\"", "{rand:0} at byte 1 is not a placeholder"),
+        ("body = \"{rand:99999999999}\"", "is not a placeholder"),
+        ("method = \"GET /\"", "expected a method"),
+        ("headers = { \"a b\" = \"c\" }", "\"a b\" is not a header name"),
+        ("headers = { A = \"b\\r\\nC: d\" }", "the value of header A holds '\\r'"),
+        ("headers = { content-length = \"5\" }", "follows from the body"),
+    ] {
+        let text = message(&format!("{HELLO}{line}\n"));
+        assert!(text.starts_with("my.toml:4: ") && text.contains(words), "{text}");
+    }
+}
+
+#[test]
 fn the_same_name_twice_is_refused() {
     let contender = "[[contender]]\nname = \"a\"\nscenarios = [\"hello\"]\ncommand = [\"a\"]\n";
     let text = message(&format!("{HELLO}{contender}{contender}"));

@@ -1,0 +1,8 @@
+//! libFuzzer on the suite file.
+#![no_main]
+
+#[path = "../targets.rs"]
+#[allow(dead_code, reason = "each program runs one target")]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| targets::suite(bytes));

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Looks for input from outside that breaks the load generator, guided by coverage (libFuzzer).
+#
+#   loadgen/fuzz/run.sh [SECONDS [TARGET...]]    20 seconds for each of all targets by default
+#
+# Works with any toolchain: the coverage counters are LLVM's, and no sanitizer is used, because the
+# targets have no unsafe code of their own. Begins with the inputs in corpus/ and adds what it finds to
+# found/; an input that breaks a target is printed, kept in artifacts/, and ends this with status 1.
+# Put it into corpus/ when it is mended: `cargo test` replays that folder.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+seconds=${1:-20}
+shift || true
+targets=("$@")
+((${#targets[@]})) || targets=(response template suite result)
+
+host=$(rustc -vV | sed -n 's/^host: //p')
+counters="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+# --target keeps the counters out of build scripts and macros.
+RUSTFLAGS="--cfg fuzzing $counters" cargo build --release --locked --quiet --target "$host" --bins
+
+for target in "${targets[@]}"; do
+    mkdir -p "found/$target" "artifacts/$target"
+    seeds=("corpus/$target")
+    [ "$target" = response ] && seeds+=(../tests/fixtures)
+    options=(-max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=0
+        -artifact_prefix="artifacts/$target/" -verbosity=0)
+    [ -f "$target.dict" ] && options+=(-dict="$target.dict")
+    echo "$target: $seconds s"
+    "target/$host/release/$target" "${options[@]}" "found/$target" "${seeds[@]}"
+done
+echo "nothing found in ${#targets[@]} targets"

@@ -1,0 +1,182 @@
+//! Terminals that are resized, closed, or not there.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use serde_json::Value;
+
+use crate::bench::{Bench, HELLO, contender, processes_named_in};
+use crate::means::through;
+use crate::support::{Next, Server, ok, spawn, until};
+
+/// What is done to a terminal.
+enum Action {
+    /// Columns and rows.
+    Resize(u16, u16),
+    Close,
+}
+
+/// A terminal with a program on it.
+struct Terminal {
+    actions: Sender<Action>,
+    shown: Arc<Mutex<Vec<u8>>>,
+    child: Child,
+}
+
+impl Terminal {
+    /// Starts `command` as the leader of a session on a new terminal.
+    fn start(command: &Command) -> Self {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();
+        let terminal = || File::options().read(true).write(true).open(&name).unwrap();
+        let child = through(&["setsid", "--ctty"], command)
+            .env("TERM", "xterm")
+            .stdin(terminal())
+            .stdout(terminal())
+            .stderr(terminal())
+            .spawn()
+            .unwrap();
+        let ((actions, asked), shown) = (channel(), Arc::default());
+        let seen = Arc::clone(&shown);
+        std::thread::spawn(move || follow(&controller, &asked, &seen));
+        Self { actions, shown, child }
+    }
+
+    fn act(&self, action: Action) {
+        self.actions.send(action).unwrap();
+    }
+
+    fn shown(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
+    }
+
+    /// Waits for the end of the program, but not for ever; its exit status.
+    fn wait(&mut self) -> Option<i32> {
+        let ended = Mutex::new(&mut self.child);
+        until(|| ended.lock().unwrap().try_wait().unwrap().is_some());
+        self.child.wait().unwrap().code()
+    }
+}
+
+/// Shows what is written to a terminal, and does to it what is asked, until it is closed.
+fn follow(controller: &OwnedFd, asked: &Receiver<Action>, shown: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; 4096];
+    let tick = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+    loop {
+        match asked.try_recv() {
+            Ok(Action::Resize(columns, rows)) => {
+                let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+                tcsetwinsize(controller, size).unwrap();
+            }
+            Ok(Action::Close) | Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Empty) => {}
+        }
+        let mut ready = [PollFd::new(controller, PollFlags::IN)];
+        if poll(&mut ready, Some(&tick)).unwrap() > 0 {
+            // Fails with EIO when no program has the terminal open.
+            match rustix::io::read(controller, &mut buffer) {
+                Ok(count) => shown.lock().unwrap().extend_from_slice(&buffer[..count]),
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        }
+    }
+}
+
+fn loadgen(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_loadgen"));
+    command.args(arguments);
+    command
+}
+
+#[test]
+fn a_resized_terminal_is_drawn_on() {
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let mut terminal =
+        Terminal::start(&loadgen(&["run", "-d", "50s", "-c", "2", &server.url("/")]));
+    until(|| terminal.shown().contains("requests/s, mean "));
+    for (columns, rows) in [(0, 0), (1, 1), (20, 2), (500, 200), (80, 24)] {
+        terminal.act(Action::Resize(columns, rows));
+    }
+    let before = terminal.shown().len();
+    until(|| terminal.shown().len() > before + 200);
+    kill_process(Pid::from_child(&terminal.child), Signal::INT).unwrap();
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.shown());
+    until(|| terminal.shown().contains("closed loop, 2 connections"));
+}
+
+#[test]
+fn a_closed_terminal_ends_the_run_and_its_result_is_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("result.json");
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let path = file.to_str().unwrap();
+    let url = server.url("/");
+    let arguments = ["run", "-d", "50s", "-c", "2", "--format", "json", "-o", path, &url];
+    let mut terminal = Terminal::start(&loadgen(&arguments));
+    until(|| server.requests() > 500);
+    terminal.act(Action::Close);
+    assert_eq!(terminal.wait(), Some(0));
+    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(result["interrupted"], true);
+    assert_eq!(result["requests"]["sent"], server.requests());
+}
+
+#[test]
+fn a_closed_terminal_ends_the_comparison_and_keeps_its_trials() {
+    let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("NOTES", "{notes}")])]);
+    let mut terminal = Terminal::start(&bench.command(&["--trials", "200"]));
+    until(|| bench.noted_pids().len() >= 3);
+    terminal.act(Action::Close);
+    assert_eq!(terminal.wait(), Some(130));
+    let result: Value =
+        serde_json::from_slice(&std::fs::read(bench.out().join("result.json")).unwrap()).unwrap();
+    assert_eq!(result["interrupted"], true);
+    assert!(result["trials"].as_array().unwrap().len() >= 2);
+    assert_eq!(processes_named_in(&bench.noted_pids()), Vec::<u32>::new());
+}
+
+#[test]
+fn under_nohup_a_run_goes_on_without_its_terminal() {
+    let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("NOTES", "{notes}")])]);
+    let nohup = ["sh", "-c", r#"trap "" HUP; exec "$@""#, "sh"];
+    let mut terminal = Terminal::start(&through(&nohup, &bench.command(&["--trials", "3"])));
+    until(|| !bench.noted_pids().is_empty());
+    terminal.act(Action::Close);
+    // Each line to a terminal that is gone fails (EIO).
+    assert_eq!(terminal.wait(), Some(0));
+    let result: Value =
+        serde_json::from_slice(&std::fs::read(bench.out().join("result.json")).unwrap()).unwrap();
+    assert_eq!(result["interrupted"], false);
+    assert_eq!(result["trials"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn two_hangups_are_one_and_keep_the_result() {
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let run = spawn(&["run", "--format", "json", "-d", "50s", "-c", "2", &server.url("/")]);
+    until(|| server.requests() > 500);
+    run.signal(Signal::HUP);
+    run.signal(Signal::HUP);
+    let outcome = run.wait();
+    crate::support::check(&outcome);
+    assert_eq!(outcome.get("interrupted"), true);
+}
+
+#[test]
+fn without_any_terminal_a_comparison_is_the_same() {
+    let bench = Bench::new(&[HELLO, &contender("one", "hello", &[])]);
+    let closed = ["sh", "-c", r#"exec "$@" <&- >&- 2>&-"#, "sh"];
+    let mut command = through(&[&["setsid"][..], &closed].concat(), &bench.command(&[]));
+    let outcome = bench.outcome(crate::bench::spawn(&mut command));
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    assert_ne!(outcome.cell("one")["verdict"], "invalid", "{}", outcome.reason("one"));
+}
