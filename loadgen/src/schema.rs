@@ -29,9 +29,9 @@ fn check(value: &Value, expected: &str) -> Result<(), String> {
     if found == expected {
         return Ok(());
     }
-    let newer = version(found).zip(version(expected)).is_some_and(|(found, expected)| {
-        found.0 == expected.0 && found.1 > expected.1
-    });
+    let newer = version(found)
+        .zip(version(expected))
+        .is_some_and(|(found, expected)| found.0 == expected.0 && found.1 > expected.1);
     Err(if newer {
         format!("is a {found:?} of a newer loadgen; this one reads {expected:?}: use the newer one")
     } else {

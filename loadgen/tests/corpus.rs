@@ -14,7 +14,8 @@ fn replay(target: fn(&[u8]), folders: &[&str]) {
     let mut inputs = 0;
     for folder in folders {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+        let files =
+            std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
         for file in files {
             let path = file.expect("a folder that can be read").path();
             let bytes = std::fs::read(&path).expect("a file that can be read");

@@ -89,7 +89,8 @@ fn members_take_their_dependencies_and_lints_from_the_workspace_and_use_them() {
                 let given = &manifest[table][&name];
                 assert_eq!(given["workspace"].as_bool(), Some(true), "{place}");
                 let named = name.replace('-', "_");
-                let used = text.contains(&format!("{named}::")) || text.contains(&format!("use {named}"));
+                let used =
+                    text.contains(&format!("{named}::")) || text.contains(&format!("use {named}"));
                 assert!(used, "{place} is not used");
             }
         }

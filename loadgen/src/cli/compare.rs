@@ -231,7 +231,10 @@ fn prepare_programs(places: &mut Places, selection: &mut Selection) -> anyhow::R
     let played: Vec<_> = selection.played().map(|(contender, _)| contender).collect();
     let wanted = prepare::runtimes_needed(&played);
     if !wanted.is_empty() && !prepare::is_installed(&places.runtimes) {
-        say(format_args!("Fetching {} (npm ci --ignore-scripts in runtimes/) …", wanted.join(", ")));
+        say(format_args!(
+            "Fetching {} (npm ci --ignore-scripts in runtimes/) …",
+            wanted.join(", ")
+        ));
     }
     prepare::upload_files(places, selection.scenarios())?;
     let found = prepare::runtimes(&places.runtimes, &wanted, true);
@@ -340,7 +343,9 @@ fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> ExitCode {
             EXIT_FAILURES
         }
         Ended::Complete if written.is_err() => {
-            say(format_args!("Nothing measured is lost: `loadgen report {folder}` writes it later"));
+            say(format_args!(
+                "Nothing measured is lost: `loadgen report {folder}` writes it later"
+            ));
             EXIT_FAILURES
         }
         Ended::Complete if invalid => EXIT_FAILURES,
@@ -353,9 +358,8 @@ fn print_tables(comparison: &Comparison, written: Option<&Store>) {
     let mut text = report::text(comparison);
     if let Some(store) = written {
         let folder = store.folder().display();
-        text += &format!(
-            "\nResults: {folder}/result.json, {folder}/report.md, {folder}/report.html"
-        );
+        text +=
+            &format!("\nResults: {folder}/result.json, {folder}/report.md, {folder}/report.html");
     }
     // A reader that went away (`| head`) has seen enough; the files are written.
     let _ = writeln!(std::io::stdout(), "{text}");

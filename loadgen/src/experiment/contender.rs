@@ -179,8 +179,9 @@ impl Logs {
     /// # Errors
     /// One that names the file: the disk is full, or gone.
     pub fn create(&self) -> Result<LogFiles, String> {
-        let create =
-            |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+        let create = |path: &Path| {
+            File::create(path).map_err(|error| format!("{}: {error}", path.display()))
+        };
         Ok(LogFiles { stdout: create(&self.stdout)?, stderr: create(&self.stderr)? })
     }
 

@@ -23,7 +23,11 @@ pub fn foreign(path: &Path) -> Option<String> {
     let foreign = MACHINES.iter().any(|(_, known)| *known == own) && name.is_some_and(|n| n != own);
     // An x86_64 kernel runs x86 programs too.
     (foreign && (own, name) != ("x86_64", Some("x86"))).then(|| {
-        format!("{} is a program for {}, and this machine is {own}", path.display(), name.unwrap_or("another machine"))
+        format!(
+            "{} is a program for {}, and this machine is {own}",
+            path.display(),
+            name.unwrap_or("another machine")
+        )
     })
 }
 

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{
@@ -64,7 +64,8 @@ impl ProcessGroup {
         // Orphans of the program become children of this process, so that they are found.
         let own = rustix::process::getpid();
         set_child_subreaper(Some(own))?;
-        let mark = format!("{}-{}", own.as_raw_nonzero(), NEXT_MARK.fetch_add(1, Ordering::Relaxed));
+        let mark =
+            format!("{}-{}", own.as_raw_nonzero(), NEXT_MARK.fetch_add(1, Ordering::Relaxed));
         command.env(MARK, &mark);
         let affinity = cpu_set(cpus);
         let join_cgroup = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
@@ -83,7 +84,15 @@ impl ProcessGroup {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Self { child, pid, mark: format!("{MARK}={mark}"), quota, cgroup, exit: None, orphans: BTreeSet::new() })
+        Ok(Self {
+            child,
+            pid,
+            mark: format!("{MARK}={mark}"),
+            quota,
+            cgroup,
+            exit: None,
+            orphans: BTreeSet::new(),
+        })
     }
 
     /// The program's process id.

@@ -50,7 +50,8 @@ fn shim(folder: &Path) -> PathBuf {
     let (source, library) = (folder.join("clock.c"), folder.join("clock.so"));
     std::fs::write(&source, SHIM).unwrap();
     let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let built = Command::new(cc).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
+    let built =
+        Command::new(cc).args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&source).status();
     assert!(built.unwrap().success());
     library
 }

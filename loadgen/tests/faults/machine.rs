@@ -35,7 +35,10 @@ fn a_comparison_on_one_cpu_is_told() {
     assert!(outcome.stderr.contains(&format!("Warning: {words}")), "{outcome:?}");
     let warning = &outcome.result()["manifest"]["pins"]["warning"];
     assert!(warning.as_str().unwrap().contains(&words), "{warning}");
-    assert!(outcome.report().contains(&words.replace('[', "\\[").replace(']', "\\]")) || outcome.report().contains(&words));
+    assert!(
+        outcome.report().contains(&words.replace('[', "\\[").replace(']', "\\]"))
+            || outcome.report().contains(&words)
+    );
     assert!(outcome.reason("one").contains("shared CPUs"), "{}", outcome.reason("one"));
 }
 

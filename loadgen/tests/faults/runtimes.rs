@@ -28,7 +28,8 @@ impl Place {
         workspace(folder.path());
         fs::create_dir(folder.path().join("path")).unwrap();
         let on_node = contender("on-node", "hello", &[]);
-        let on_node = on_node.replace(&format!("{:?}", python().display().to_string()), "\"{node}\"");
+        let on_node =
+            on_node.replace(&format!("{:?}", python().display().to_string()), "\"{node}\"");
         assert!(on_node.contains("{node}"));
         let bench = Bench::new(&[HELLO, &contender("one", "hello", &[]), &on_node]);
         Self { folder, bench }

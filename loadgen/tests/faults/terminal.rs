@@ -33,7 +33,8 @@ struct Terminal {
 impl Terminal {
     /// Starts `command` as the leader of a session on a new terminal.
     fn start(command: &Command) -> Self {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let controller =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
         let name = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();

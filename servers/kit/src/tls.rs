@@ -21,11 +21,10 @@ use crate::certificate::{self, Files};
 /// One that names the file, when a file is missing, malformed, expired, or the key is another's.
 pub(crate) fn config(files: &Files) -> anyhow::Result<Arc<ServerConfig>> {
     let chain = read_chain(&files.cert)?;
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .with_context(|| {
-            let key = files.key.display();
-            format!("no private key in PEM at {key}; {}", remedy(&files.cert))
-        })?;
+    let key = PrivateKeyDer::from_pem_file(&files.key).with_context(|| {
+        let key = files.key.display();
+        format!("no private key in PEM at {key}; {}", remedy(&files.cert))
+    })?;
     let provider = Arc::new(aws_lc_rs::default_provider());
     check_validity(&chain[0], &provider, &files.cert)?;
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -108,11 +107,7 @@ fn check_validity(
     match verifier.verify_server_cert(certificate, &[], &name, &[], now) {
         Err(Error::InvalidCertificate(
             CertificateError::Expired | CertificateError::ExpiredContext { .. },
-        )) => bail!(
-            "{} has expired; {}",
-            path.display(),
-            remedy(path)
-        ),
+        )) => bail!("{} has expired; {}", path.display(), remedy(path)),
         Err(Error::InvalidCertificate(
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. },
         )) => bail!("{} is not valid yet; is the clock right?", path.display()),
