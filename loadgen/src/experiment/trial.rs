@@ -214,12 +214,14 @@ fn measure(
     if let Some(before) = counted_before {
         check_counts(before, counted(scenario, &reach)?, &result, scenario)?;
     }
-    preflight::check_alive(&reach, scenario, &mut random)?;
     (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting, trial);
     trial.load = Some(load);
     trial.server = Some(cost);
     trial.memory_mib = memory;
-    Ok(())
+    match trial.verdict {
+        Verdict::Invalid => Ok(()),
+        _ => preflight::check_alive(&reach, scenario, &mut random),
+    }
 }
 
 /// One measured window, and the load before it.
