@@ -19,8 +19,10 @@ host=$(rustc -vV | sed -n 's/^host: //p')
 counters="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
+# The versions that the programs are built with.
+cp ../../Cargo.lock .
 # --target keeps the counters out of build scripts and macros.
-RUSTFLAGS="--cfg fuzzing $counters" cargo build --release --locked --quiet --target "$host" --bins
+RUSTFLAGS="--cfg fuzzing $counters" cargo build --release --quiet --target "$host" --bins
 
 for target in "${targets[@]}"; do
     mkdir -p "found/$target" "artifacts/$target"
