@@ -181,11 +181,11 @@ fn check_of_this_machine(asked: &StoredPlan) -> Option<Checked> {
     };
     match kept::find(&now) {
         Ok(check) => {
-            eprintln!("This machine was {}.", check.in_words());
+            say(format_args!("This machine was {}.", check.in_words()));
             Some(check)
         }
         Err(reason) => {
-            eprintln!("Note: {reason}.");
+            say(format_args!("Note: {reason}."));
             None
         }
     }

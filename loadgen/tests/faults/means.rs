@@ -62,15 +62,20 @@ impl Stub {
     }
 }
 
-/// `command` as the last arguments of `wrapper`.
+/// `command` as the last arguments of `wrapper`, in the same environment.
 pub(crate) fn through(wrapper: &[&str], command: &Command) -> Command {
-    let Some((program, arguments)) = wrapper.split_first() else {
-        let mut same = Command::new(command.get_program());
-        same.args(command.get_args());
-        return same;
-    };
+    let program = wrapper.first().map_or(command.get_program(), |program| program.as_ref());
     let mut wrapped = Command::new(program);
-    wrapped.args(arguments).arg(command.get_program()).args(command.get_args());
+    if let Some((_, arguments)) = wrapper.split_first() {
+        wrapped.args(arguments).arg(command.get_program());
+    }
+    wrapped.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => wrapped.env(name, value),
+            None => wrapped.env_remove(name),
+        };
+    }
     wrapped
 }
 
