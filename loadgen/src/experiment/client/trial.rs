@@ -117,8 +117,8 @@ impl Contestant<'_> {
         let places = self.setting.places;
         let line = places.command_line(self.contender, self.scenario, port);
         let line = line.map_err(NotReady::Wrong)?;
-        let mut command = contender::command(&line, places, self.logs)
-            .map_err(|error| NotReady::Wrong(error.to_string()))?;
+        let output = self.logs.create().map_err(NotReady::Wrong)?;
+        let mut command = contender::command(&line, places, output);
         command.envs(task.env());
         Ok(command)
     }
