@@ -326,7 +326,7 @@ fn judge_trial(
         ..host_evidence(cost, 0.0, setting)
     };
     let (verdict, mut reason) = judge(&evidence);
-    if pins.warning.is_some() {
+    if setting.pins.warning.is_some() {
         reason.push_str("; server and generator shared CPUs");
     }
     if verdict == Verdict::Invalid
