@@ -243,6 +243,9 @@ pub fn run(asked: Asked<'_>, mut began: impl FnMut(Part)) -> Check {
     let bad = check.findings().filter(|finding| finding.grade == Grade::Bad);
     let bad: Vec<String> = bad.map(Finding::in_words).collect();
     check.objections.extend(bad);
+    if check.interrupted {
+        check.objections.push("ended early: parts of the check are missing".into());
+    }
     check.publishable = check.objections.is_empty();
     check
 }

@@ -1,8 +1,11 @@
 //! Each part of a check, and all of them together.
 
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::check;
@@ -157,6 +160,29 @@ fn without_other_generators_nothing_is_wrong() {
     let outcome = check(&["--quick", "--part", "agreement"], Some(empty.path()));
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     assert!(outcome.stdout.contains("not compared: none of wrk, oha"), "{outcome:?}");
+}
+
+#[test]
+fn ctrl_c_ends_a_check_and_shows_what_was_measured() {
+    let state = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_loadgen"))
+        .args(["check", "--quick"])
+        .env("XDG_STATE_HOME", state.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("what the generator can reach")), "the second part");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{text} {rest:?}");
+    assert!(text.contains("Machine\n") && text.contains("Ended early"), "{text}");
+    assert!(!text.contains("can be published"), "{text}");
+    assert!(rest.iter().any(|line| line.starts_with("Not kept")), "{rest:?}");
 }
 
 #[test]
