@@ -63,7 +63,9 @@ pub(super) struct DelayServer {
 pub(super) struct Served {
     /// Its number, from 0.
     pub(super) number: u64,
-    /// From its last byte to the first of the answer: no client can measure less.
+    /// When its last byte was read.
+    pub(super) read_at: Instant,
+    /// From then to the first byte of the answer: no client can measure less.
     pub(super) took: Duration,
 }
 
@@ -153,7 +155,7 @@ fn serve(mut stream: TcpStream, delays: Delays, next: &AtomicU64) -> Vec<Served>
             if stream.write_all(ANSWER).is_err() {
                 return served;
             }
-            served.push(Served { number, took });
+            served.push(Served { number, read_at, took });
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct ProcessStat {
     pub user_ticks: u64,
     /// The same in the kernel.
     pub system_ticks: u64,
+    /// User and system CPU time of the process alone, without children, in clock ticks.
+    pub own_ticks: u64,
     /// Threads.
     pub threads: u64,
 }
@@ -64,6 +66,7 @@ fn parse_process_stat(text: &str) -> Option<ProcessStat> {
         session: fields.get(3)?.parse().ok()?,
         user_ticks: number(11)? + number(13)?,
         system_ticks: number(12)? + number(14)?,
+        own_ticks: number(11)? + number(12)?,
         threads: number(17)?,
     })
 }
@@ -287,6 +290,7 @@ mod tests {
                 session: 39,
                 user_ticks: 24,
                 system_ticks: 26,
+                own_ticks: 23,
                 threads: 7
             }
         );

@@ -66,12 +66,12 @@ pub fn differ(ratios: &[f64], least: f64, seed: u64) -> bool {
 }
 
 /// Spread of the ratio of two trials of the same contender that ran one after the other, as those of
-/// a block do: the root mean square of the logarithms of the ratios in `values`, so that a slow drift
-/// does not count. `None` for fewer than three values, and where one is not positive.
+/// a block do: the median size of the logarithms of the ratios in `values`, times 1.4826, which is the
+/// standard deviation where they are normal. A slow drift does not count, and a rare jump hardly, as
+/// in a median over blocks. `None` for fewer than three values, and where one is not positive.
 pub fn ratio_spread(values: &[f64]) -> Option<f64> {
-    let squares = values.windows(2).map(|pair| (pair[1] / pair[0]).ln().powi(2));
-    let spread = (squares.sum::<f64>() / (values.len() as f64 - 1.0)).sqrt();
-    (values.len() >= 3 && spread.is_finite()).then_some(spread)
+    let sizes: Vec<f64> = values.windows(2).map(|pair| (pair[1] / pair[0]).ln().abs()).collect();
+    (sizes.len() >= 2 && sizes.iter().all(|size| size.is_finite())).then(|| 1.4826 * median(&sizes))
 }
 
 /// The difference, as a share, that the median over `trials` ratios of such a spread exceeds by chance
@@ -193,6 +193,32 @@ mod tests {
             assert!((0.025..0.065).contains(&share), "{trials} trials of {sd}: {share}");
         }
         assert!((smallest_difference(0.0, 5) - NOISE_THRESHOLD).abs() < 1e-12);
+    }
+
+    #[test]
+    fn rare_jumps_do_not_hide_what_a_median_shows() {
+        let mut random = SmallRng::seed_from_u64(17);
+        // One ratio in five is of trials between which the machine changed.
+        let ratio = |random: &mut SmallRng| {
+            let sd = if random.random::<f64>() < 0.2 { 0.2 } else { 0.035 };
+            synthetic(1, sd / std::f64::consts::SQRT_2, 1.0, random)[0]
+        };
+        let mut at = 1.0;
+        let trials: Vec<f64> = (0..2_000)
+            .map(|_| {
+                at *= ratio(&mut random);
+                at
+            })
+            .collect();
+        let least = smallest_difference(ratio_spread(&trials).unwrap(), 5);
+        assert!(least < 0.06, "{least}");
+        let beyond = (0..4_000)
+            .filter(|_| {
+                let ratios: Vec<f64> = (0..5).map(|_| ratio(&mut random)).collect();
+                median(&ratios).ln().abs() > least
+            })
+            .count();
+        assert!((100..320).contains(&beyond), "{beyond} of 4000");
     }
 
     #[test]

@@ -42,7 +42,8 @@ fn cpu_times() -> BTreeMap<i32, (String, Duration)> {
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     let times = procfs::processes().into_iter().filter(|&pid| pid != own).filter_map(|pid| {
         let stat = procfs::process_stat(pid)?;
-        let time = procfs::ticks(stat.user_ticks + stat.system_ticks);
+        // Without children that ended: theirs would come all at once.
+        let time = procfs::ticks(stat.own_ticks);
         Some((pid, (format!("{} (pid {pid})", procfs::process_name(pid)), time)))
     });
     times.collect()
