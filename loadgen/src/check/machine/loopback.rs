@@ -158,8 +158,8 @@ fn judge_congestion(control: Option<&str>) -> Finding {
         None => (Grade::Tolerable, "not told".to_owned()),
     };
     Finding::new("congestion control", grade, value).advise(
-        "large uploads are paced on the loopback, too: sysctl -w \
-         net.ipv4.tcp_congestion_control=cubic",
+        "the generator chooses Reno on the loopback, but the runtimes' uploads and large answers are \
+         paced there: sysctl -w net.ipv4.tcp_congestion_control=cubic",
     )
 }
 
