@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_rustls::server::TlsStream;
 
-use crate::{activity::Activity, timeouts::Phase};
+use crate::activity::Activity;
 
 /// A stream of a connection: plain or TLS.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + 'static {
@@ -101,7 +101,8 @@ impl<T: Transport> hyper::rt::Read for HttpIo<T> {
         // SAFETY: the first `filled` bytes of the cursor were just initialised through `ReadBuf`.
         unsafe { buffer.advance(filled) };
         self.activity.received(filled);
-        if self.quick_ack && self.activity.phase() == Phase::Body {
+        if self.quick_ack {
+            // After a head too: a client may wait for its acknowledgement before it sends the body.
             // Best effort: without it the client only waits longer.
             let _ = rustix::net::sockopt::set_tcp_quickack(self.stream.socket(), true);
         }

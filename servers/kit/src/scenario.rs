@@ -44,8 +44,8 @@ pub trait Scenario: Sized + Send + Sync + 'static {
         true
     }
 
-    /// Whether to acknowledge received body bytes at once (`TCP_QUICKACK`), for clients which
-    /// wait for an acknowledgement between two small writes (Nagle). One system call per read.
+    /// Whether to acknowledge what is received at once (`TCP_QUICKACK`), for clients which wait for
+    /// an acknowledgement between two small writes (Nagle). One system call per read.
     fn quick_ack(&self) -> bool {
         false
     }
