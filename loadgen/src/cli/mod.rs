@@ -1,6 +1,7 @@
 //! The command line: arguments in, exit status out.
 
 pub mod check;
+pub mod claims;
 pub mod compare;
 pub mod completions;
 pub mod diff;
@@ -55,6 +56,8 @@ enum Command {
     Report(report::Args),
     /// Compare two comparisons cell by cell; exit status 1 on a regression
     Diff(diff::Args),
+    /// Test the claims of the published comparisons on the result of one
+    Claims(claims::Args),
     /// Merge JSON results of `loadgen run` from several generators into one
     Merge(merge::Args),
     /// List scenarios and contenders, installed or not, with their versions
@@ -87,6 +90,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Diff(args) => diff::run(&args),
+        Command::Claims(args) => claims::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::List(args) => list::run(&args),
         Command::Completions(args) => completions::run(&args, &mut Cli::command()),

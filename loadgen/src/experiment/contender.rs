@@ -52,6 +52,8 @@ pub struct CommandLine {
     pub argv: Vec<String>,
     /// Environment on top of this process' own.
     pub env: BTreeMap<String, String>,
+    /// Its standard output is a pipe, for a [`Drain`](super::drain::Drain).
+    pub piped: bool,
 }
 
 impl Places {
@@ -71,7 +73,7 @@ impl Places {
         for (name, value) in &contender.env {
             env.insert(name.clone(), fill(value)?);
         }
-        Ok(CommandLine { argv, env })
+        Ok(CommandLine { argv, env, piped: scenario.output_lines > 0 })
     }
 
     /// The command that tells a contender's version: the one given, or `--version` of a program of
@@ -210,15 +212,16 @@ pub struct Allowance<'a> {
 }
 
 /// The command of a contender: the path of its program, never a shell or a wrapper; its output goes
-/// to `output`.
+/// to `output`, or its standard output into a pipe.
 pub fn command(line: &CommandLine, places: &Places, output: LogFiles) -> Command {
+    let stdout = if line.piped { Stdio::piped() } else { Stdio::from(output.stdout) };
     let mut command = Command::new(&line.argv[0]);
     command
         .args(&line.argv[1..])
         .envs(&line.env)
         .current_dir(&places.workspace)
         .stdin(Stdio::null())
-        .stdout(output.stdout)
+        .stdout(stdout)
         .stderr(output.stderr);
     command
 }

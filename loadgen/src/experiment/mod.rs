@@ -6,6 +6,7 @@ pub mod checked;
 pub mod client;
 pub mod contender;
 pub mod cpu_quota;
+pub mod drain;
 pub mod executable;
 pub mod host;
 pub mod load;

@@ -12,6 +12,7 @@ use rustls::ClientConfig;
 
 use super::client;
 use super::contender::{self, Allowance, HOST, Logs, Places};
+use super::drain::Drain;
 use super::load::{self, LoadOptions};
 use super::pins::Pins;
 use super::plan::PlannedTrial;
@@ -187,6 +188,8 @@ fn measure(
     trial: &mut Trial,
 ) -> Result<(), NotReady> {
     let mut random = SmallRng::seed_from_u64(trial.seed);
+    let drain = group.take_pipes().1.map(Drain::start).transpose();
+    let drain = drain.map_err(|error| NotReady::Wrong(format!("its output: {error}")))?;
     let address = SocketAddr::new(HOST, trial.port);
     let reach = Reach { address, tls: scenario.tls.then(|| Arc::clone(&setting.tls)) };
     let timeout = setting.profile.ready_timeout;
@@ -198,6 +201,7 @@ fn measure(
     trial.answer = Some(shape.clone());
 
     let counted_before = counted(scenario, &reach)?;
+    let lines_before = drain.as_ref().map_or(0, Drain::lines);
     let measured = apply_load(setting, scenario, group, trial, &reach, &shape);
     // A contender that ended is the cause of whatever else went wrong.
     if let Some(status) = group.exit() {
@@ -213,6 +217,10 @@ fn measure(
     load.warmup_steady = warmup.steady;
     if let Some(before) = counted_before {
         check_counts(before, counted(scenario, &reach)?, &result, scenario)?;
+    }
+    if let Some(drain) = drain {
+        let answered = warmup.completed + result.warmup.completed + result.requests.completed;
+        check_lines(&drain, lines_before, answered * scenario.output_lines)?;
     }
     (trial.verdict, trial.reason) = judge_trial(&load, &cost, setting, trial);
     trial.load = Some(load);
@@ -302,6 +310,16 @@ fn check_counts(
         )));
     }
     Ok(())
+}
+
+/// Whoever prints less than the scenario wants has done less work.
+fn check_lines(drain: &Drain, before: u64, expected: u64) -> Result<(), NotReady> {
+    let printed = drain.wait_for(before + expected) - before;
+    if printed >= expected {
+        return Ok(());
+    }
+    let message = format!("printed {printed} lines, not the {expected} of the answered requests");
+    Err(NotReady::Wrong(message))
 }
 
 fn judge_trial(

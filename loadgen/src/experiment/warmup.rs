@@ -28,6 +28,8 @@ pub struct Step {
 pub struct Warmup {
     /// Time under load.
     pub elapsed: Duration,
+    /// Requests completed in them.
+    pub completed: u64,
     /// Whether the rate was steady at its end; `None` where its length was fixed.
     pub steady: Option<bool>,
 }
@@ -78,6 +80,7 @@ pub fn run(spec: &RunSpec, profile: &Profile, stop: &StopFlag) -> Result<Warmup,
         let result = engine::run(&step, stop, &mut ())?;
         warmup.elapsed += result.elapsed;
         let completed = result.requests.completed;
+        warmup.completed += completed;
         #[expect(clippy::cast_precision_loss, reason = "counts of a step are far below 2^53")]
         let rate_per_s = completed as f64 / result.elapsed.as_secs_f64().max(1e-9);
         steps.push(Step { completed, rate_per_s });

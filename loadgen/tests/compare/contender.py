@@ -73,6 +73,8 @@ async def serve(reader, writer):
             spin(float(os.environ.get("SPIN_MS", 0)) / 1000)
             status, media_type, content = answer(request.split()[1].decode(), body)
             ANSWERED += 1
+            for _ in range(int(os.environ.get("LINES", 0))):
+                print("a line", flush=True)
             writer.write(head(status, media_type, len(content)) + content)
             await writer.drain()
             if MODE == "closes":

@@ -134,3 +134,17 @@ fn bad_windows_point_at_their_line() {
     let both = "requests = { test = 5 }\nduration = { test = \"1s\" }";
     assert!(line(both).contains("11: requests and duration exclude each other in \"test\""));
 }
+
+#[test]
+fn what_each_request_must_print_is_drained_and_counted() {
+    let bench = Bench::new(&[
+        &scenario("hello", "output_lines = 100"),
+        &contender("talks", "hello", &[("LINES", "100")]),
+        &contender("mumbles", "hello", &[("LINES", "99")]),
+    ]);
+    let outcome = bench.compare(&[]);
+    assert_eq!(outcome.status, Some(1), "{outcome:?}");
+    assert_ne!(outcome.cell("talks")["verdict"], "invalid", "{}", outcome.reason("talks"));
+    let reason = outcome.reason("mumbles");
+    assert!(reason.starts_with("printed ") && reason.contains(" lines, not the "), "{reason}");
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by a panic")]
 
 mod browser;
+mod claims;
 mod diff;
 mod files;
 mod fixture;

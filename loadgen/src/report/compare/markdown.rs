@@ -6,6 +6,7 @@ use super::role;
 use super::table::tables;
 use super::windows;
 use crate::experiment::record::{Comparison, Manifest};
+use crate::report::claims::{self, Judgement};
 
 /// The page: tables first, then how they were made.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -35,6 +36,9 @@ pub fn markdown(comparison: &Comparison) -> String {
             let _ = writeln!(page, "- {}", escape(&note));
         }
         page.push('\n');
+    }
+    if let Some(judgement) = Judgement::of(comparison) {
+        page.push_str(&claims::section(&judgement));
     }
     page.push_str("## How to read it\n\n");
     page.push_str(

@@ -1,5 +1,6 @@
 //! The comparison as one page that needs nothing else: no network, no script, both themes.
 
+mod claims;
 mod manifest;
 mod scenario;
 
@@ -33,6 +34,7 @@ pub fn html(comparison: &Comparison, figures: &[Figures]) -> String {
                 main {
                     (overview(comparison, figures))
                     @for figures in figures { (scenario::section(comparison, figures)) }
+                    (claims::section(comparison))
                     (manifest::section(comparison))
                 }
             }
