@@ -103,7 +103,7 @@ fn a_resized_terminal_is_drawn_on() {
     let server = Server::canned(ok("ok"), Next::Keep);
     let mut terminal =
         Terminal::start(&loadgen(&["run", "-d", "50s", "-c", "2", &server.url("/")]));
-    until(|| terminal.shown().contains("requests/s, mean "));
+    until(|| terminal.shown().contains("requests/s, p50 "));
     for (columns, rows) in [(0, 0), (1, 1), (20, 2), (500, 200), (80, 24)] {
         terminal.act(Action::Resize(columns, rows));
     }
