@@ -118,7 +118,7 @@ fn noise_is_what_the_same_contender_differs_by() {
 
 /// A program that prints what a tool would, and what it was asked for on its standard error.
 fn tool(folder: &Path, name: &str, output: &str) {
-    let script = format!("#!/bin/sh\nsleep 0.1\ncat <<'END'\n{output}\nEND\n");
+    let script = format!("#!/bin/sh\n/bin/sleep 0.1\n/bin/cat <<'END'\n{output}\nEND\n");
     let file = folder.join(name);
     std::fs::write(&file, script).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -132,9 +132,8 @@ fn other_generators_are_asked_for_the_same_load_and_differences_are_told() {
         r#"{"result":{"req2xx":7,"timeTakenSeconds":1.0,"latency":{"percentiles":{"50":9}}}}"#;
     tool(tools.path(), "bombardier", json);
     tool(tools.path(), "wrk", "unable to connect");
-    let path = format!("{}:/usr/bin:/bin", tools.path().display());
-    // Real tools that are installed there are run, too.
-    let json = check(&["--quick", "--part", "agreement", "--json"], Some(Path::new(&path))).json();
+    // No real tools: beside other tests they may differ by anything.
+    let json = check(&["--quick", "--part", "agreement", "--json"], Some(tools.path())).json();
     let agreement = &json["agreement"];
     let figures = agreement["figures"].as_array().unwrap();
     let of = |tool: &str, load: &str| {
