@@ -140,7 +140,7 @@ fn what_each_request_must_print_is_drained_and_counted() {
     let bench = Bench::new(&[
         &scenario("hello", "output_lines = 100"),
         &contender("talks", "hello", &[("LINES", "100")]),
-        &contender("mumbles", "hello", &[("LINES", "99")]),
+        &contender("mumbles", "hello", &[("LINES", "50")]),
     ]);
     let outcome = bench.compare(&[]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
