@@ -101,7 +101,9 @@ fn members_take_their_dependencies_and_lints_from_the_workspace_and_use_them() {
 #[test]
 fn unsafe_is_only_where_it_is_known_to_be() {
     let mut found = BTreeSet::new();
-    for file in ["servers", "loadgen", "clients"].iter().flat_map(|folder| sources(&root().join(folder))) {
+    for file in
+        ["servers", "loadgen", "clients"].iter().flat_map(|folder| sources(&root().join(folder)))
+    {
         let text = read(&file);
         let code = text.lines().map(|line| line.split("//").next().unwrap_or(""));
         let forms = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern", "unsafe trait"];
