@@ -276,10 +276,10 @@ mod tests {
         let stop = StopFlag::default();
         let died = client("exit 3").window_opened(WITHIN, &stop).unwrap_err();
         assert_eq!(died.to_string(), "ended before it was ready: exit status 3");
-        let mut early = client("echo window opened; kill -9 $$");
+        let mut early = client("echo window opened; kill -15 $$");
         early.window_opened(WITHIN, &stop).unwrap();
         let died = early.result(WITHIN, &stop).unwrap_err();
-        assert_eq!(died.to_string(), "ended during the measurement: signal 9");
+        assert_eq!(died.to_string(), "ended during the measurement: signal 15");
         let mut bad = client("echo window opened; echo '{}'; read end; exit 1");
         bad.window_opened(WITHIN, &stop).unwrap();
         let wrong = bad.result(WITHIN, &stop).unwrap_err();
