@@ -121,7 +121,8 @@ fn a_folder_without_a_result_is_named() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("has no result.json"), "{output:?}");
     for (content, message) in [
-        ("{", "is not JSON"),
+        ("{", "is cut off after 1 bytes"),
+        ("[]x", "is not JSON"),
         ("{}", "it has no schema"),
         ("{\"schema\":\"loadgen-run/1\"}", "this reads \"loadgen-compare/1\""),
         ("{\"schema\":\"loadgen-compare/1\"}", "is damaged"),
