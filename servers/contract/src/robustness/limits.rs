@@ -37,7 +37,14 @@ fn out_of_descriptors(subject: &Subject<'_>) -> Result<()> {
     let lines = running.stderr().lines().count();
     ensure!(lines <= 3, "{lines} lines of log");
     drop(crowd);
-    subject.answers(&running)
+    // The crowd's descriptors come back as the server sees them go.
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match subject.answers(&running) {
+            Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(10)),
+            outcome => return outcome,
+        }
+    }
 }
 
 /// A second server on the same port ends with one line.
