@@ -104,6 +104,32 @@ pub fn check_crowd(subject: &Subject<'_>) -> Result<()> {
     cases.finish(&running)
 }
 
+/// The tests of a server that needs nothing around it: its [`Program`], then the fields of its
+/// [`Subject`] after `program`.
+#[macro_export]
+macro_rules! robustness_tests {
+    ($program:expr, $($field:tt)*) => {
+        fn subject(program: &$crate::Program) -> $crate::robustness::Subject<'_> {
+            $crate::robustness::Subject { program, $($field)* }
+        }
+
+        #[test]
+        fn survives() -> $crate::Result<()> {
+            $crate::robustness::check(&subject(&$program))
+        }
+
+        #[test]
+        fn a_body_nobody_reads_never_costs_the_answer() -> $crate::Result<()> {
+            $crate::robustness::check_unread_bodies(&subject(&$program))
+        }
+
+        #[test]
+        fn slow_clients_are_sent_away() -> $crate::Result<()> {
+            $crate::robustness::check_crowd(&subject(&$program))
+        }
+    };
+}
+
 fn connect(address: SocketAddr) -> Result<TcpStream> {
     let tcp = TcpStream::connect(address).context("connect")?;
     tcp.set_read_timeout(Some(PATIENCE))?;
