@@ -6,7 +6,7 @@ use crate::engine::{self, EngineError, RunSpec, Stop, StopFlag};
 use crate::scenario::Profile;
 
 /// Length of one step of load; the rates of steps are compared.
-const STEP: Duration = Duration::from_millis(250);
+const STEP: Duration = Duration::from_millis(200);
 /// The last steps that must agree.
 const STEPS: usize = 4;
 /// Difference of their two halves that counts as none.

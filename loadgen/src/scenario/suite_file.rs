@@ -156,7 +156,7 @@ fn default_profiles() -> BTreeMap<String, Profile> {
     };
     BTreeMap::from([
         ("smoke".to_owned(), profile(1, 300, 300, 1_000)),
-        ("quick".to_owned(), profile(5, 1_000, 3_000, 1_500)),
+        ("quick".to_owned(), profile(5, 800, 2_400, 1_000)),
     ])
 }
 
