@@ -72,6 +72,40 @@ fn the_page_needs_nothing_else_and_runs_nothing() {
 }
 
 #[test]
+fn the_tables_have_every_published_measure() {
+    let comparison = comparison(|_, _| 1.0);
+    let folder = folder(&comparison);
+    report(folder.path());
+    let page = fs::read_to_string(folder.path().join("report.md")).unwrap();
+    let (_, hello) = page.split_once("\n## hello\n").unwrap();
+    let (figures, latency) = hello.split_once("\n### Latency: hello\n").unwrap();
+    for heading in ["requests/s", "CPU %", "memory MiB"] {
+        assert!(figures.contains(&format!("| {heading} |")), "{heading}: {figures}");
+    }
+    let columns = "| contender | connections | mean | p25 | p50 | p75 | p90 | p99 | p99.9 | max |";
+    assert!(latency.contains(columns), "{latency}");
+    let cell = comparison.cells.iter().find(|cell| cell.contender == "node").unwrap();
+    assert_eq!(cell.connections, 10);
+    let row = latency.lines().find(|line| line.starts_with("| node | 10 |")).unwrap();
+    let of_row = row.split('|').skip(3).take(8).map(|entry| micros(entry.trim()));
+    let time = cell.service_time_us.unwrap();
+    let of_cell =
+        [time.mean, time.p25, time.p50, time.p75, time.p90, time.p99, time.p99_9, time.max];
+    for (shown, known) in of_row.zip(of_cell) {
+        assert!((shown / known.unwrap() - 1.0).abs() < 0.01, "{row} {time:?}");
+    }
+    let html = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(html.contains("aria-label=\"Latency of hello\""));
+}
+
+/// `207 µs`, `1.24 ms` in µs.
+fn micros(text: &str) -> f64 {
+    let (number, unit) = text.split_once(' ').unwrap();
+    let unit = [("µs", 1.0), ("ms", 1e3), ("s", 1e6)].iter().find(|(name, _)| *name == unit);
+    number.replace(',', "").parse::<f64>().unwrap() * unit.unwrap().1
+}
+
+#[test]
 fn csv_has_a_line_for_each_cell_and_each_trial() {
     let comparison = comparison(|_, _| 1.0);
     let folder = folder(&comparison);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::role;
-use super::table::tables;
+use super::table::{Grid, tables};
 use super::windows;
 use crate::experiment::record::{Comparison, Manifest};
 use crate::report::claims::{self, Judgement};
@@ -24,26 +24,20 @@ pub fn markdown(comparison: &Comparison) -> String {
         if let Some(window) = windows::of_scenario(manifest, &table.scenario) {
             let _ = writeln!(page, "Each trial: {window}.\n");
         }
-        let headings = table.headings;
-        let _ = writeln!(page, "| {} |", headings.join(" | "));
-        let _ = writeln!(page, "|---|{}---|", "--:|".repeat(headings.len() - 2));
-        for row in table.rows {
-            let _ =
-                writeln!(page, "| {} |", row.iter().map(escape).collect::<Vec<_>>().join(" | "));
-        }
-        page.push('\n');
+        rows(&mut page, &table.figures);
         for note in table.notes {
             let _ = writeln!(page, "- {}", escape(&note));
         }
-        page.push('\n');
+        let _ = writeln!(page, "\n### Latency: {}\n", table.scenario);
+        rows(&mut page, &table.latency);
     }
     if let Some(judgement) = Judgement::of(comparison) {
         page.push_str(&claims::section(&judgement));
     }
     page.push_str("## How to read it\n\n");
     page.push_str(
-        "Times are service times: from the first byte of a request to the last of its answer. CPU and \
-         memory are the server's, all threads and children. `% of ceiling` is the rate by that of the \
+        "Times are service times: from the first byte of a request to the last of its answer. max \
+         is that of all trials. CPU and memory are the server's, all threads and children. `% of ceiling` is the rate by that of the \
          Rust server of the scenario. Only server-bound rows are ranked; `=` marks rows that the \
          trials do not tell apart. A client-bound row says what the contender reached at least.\n\n",
     );
@@ -54,6 +48,16 @@ pub fn markdown(comparison: &Comparison) -> String {
     list(&mut page, "Differences between the answers", &comparison.warnings);
     machine(&mut page, comparison);
     page
+}
+
+fn rows(page: &mut String, grid: &Grid) {
+    let headings = &grid.headings;
+    let _ = writeln!(page, "| {} |", headings.join(" | "));
+    let _ = writeln!(page, "|---|{}---|", "--:|".repeat(headings.len() - 2));
+    for row in &grid.rows {
+        let _ = writeln!(page, "| {} |", row.iter().map(escape).collect::<Vec<_>>().join(" | "));
+    }
+    page.push('\n');
 }
 
 fn how(manifest: &Manifest) -> String {

@@ -23,5 +23,5 @@ pub use files::write;
 pub use html::html;
 pub use markdown::markdown;
 pub use measure::percent;
-pub use table::{Table, minutes, tables};
+pub use table::{Grid, Table, minutes, tables};
 pub use text::text;

@@ -13,14 +13,23 @@ use crate::report::units;
 pub struct Table {
     /// Scenario name.
     pub scenario: String,
+    /// What contenders are compared by.
+    pub figures: Grid,
+    /// Mean, percentiles and maximum of the service time.
+    pub latency: Grid,
+    /// What a reader of the rows must know.
+    pub notes: Vec<String>,
+}
+
+/// Rows under headings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grid {
     /// The first column is text, the last too, all others are figures.
-    pub headings: &'static [&'static str],
+    pub headings: Vec<&'static str>,
     /// The column with the number of connections, where there is one.
     pub level: Option<usize>,
     /// One row for each contender and number of connections.
     pub rows: Vec<Vec<String>>,
-    /// What a reader of the rows must know.
-    pub notes: Vec<String>,
 }
 
 /// Headings where the contenders are servers.
@@ -56,6 +65,21 @@ const UPLOAD_HEADINGS: [&str; 13] = [
     "verdict",
 ];
 
+/// The measures of the service time, in the order of the columns.
+const TIMES: [(&str, Figure); 8] = [
+    ("mean", |time| time.mean),
+    ("p25", |time| time.p25),
+    ("p50", |time| time.p50),
+    ("p75", |time| time.p75),
+    ("p90", |time| time.p90),
+    ("p99", |time| time.p99),
+    ("p99.9", |time| time.p99_9),
+    ("max", |time| time.max),
+];
+
+/// One measure of the service time.
+type Figure = fn(Times) -> Option<f64>;
+
 /// One table for each scenario; rows that are compared with each other, those at the same number of
 /// connections, stand together.
 pub fn tables(comparison: &Comparison) -> Vec<Table> {
@@ -69,13 +93,12 @@ pub fn tables(comparison: &Comparison) -> Vec<Table> {
         notes.extend(verdict_notes(&cells, client));
         notes.extend(sink_notes(comparison, scenario));
         let row = if client { upload_row } else { row };
-        Table {
-            scenario: scenario.to_owned(),
-            headings: if client { &UPLOAD_HEADINGS } else { &HEADINGS },
+        let figures = Grid {
+            headings: if client { UPLOAD_HEADINGS.to_vec() } else { HEADINGS.to_vec() },
             level: (!client).then_some(2),
             rows: cells.iter().map(|cell| row(cell)).collect(),
-            notes,
-        }
+        };
+        Table { scenario: scenario.to_owned(), figures, latency: latency(&cells, client), notes }
     };
     scenarios(comparison).into_iter().map(table).collect()
 }
@@ -153,7 +176,7 @@ fn row(cell: &CellResult) -> Vec<String> {
         cell.cpu_us_per_request.map_or_else(dash, significant),
         cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.mean)),
         cell.percent_of_ceiling.map_or_else(dash, significant),
-        cell.verdict.map_or("not run", Verdict::name).to_owned(),
+        verdict(cell),
     ]
 }
 
@@ -171,8 +194,29 @@ fn upload_row(cell: &CellResult) -> Vec<String> {
         cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.mean)),
         cell.memory_mib.map_or_else(dash, |memory| format!("{:.0}", memory.peak)),
         cell.percent_of_ceiling.map_or_else(dash, significant),
-        cell.verdict.map_or("not run", Verdict::name).to_owned(),
+        verdict(cell),
     ]
+}
+
+/// The service times of `cells`.
+fn latency(cells: &[&CellResult], client: bool) -> Grid {
+    let level = (!client).then_some("connections");
+    let headings = ["contender"].into_iter().chain(level);
+    let row = |cell: &&CellResult| {
+        let level = (!client).then(|| cell.connections.to_string());
+        let row = [cell.contender.clone()].into_iter().chain(level);
+        let times = TIMES.iter().map(|(_, figure)| time(cell, *figure));
+        row.chain(times).chain([verdict(cell)]).collect()
+    };
+    Grid {
+        headings: headings.chain(TIMES.iter().map(|(name, _)| *name)).chain(["verdict"]).collect(),
+        level: level.map(|_| 1),
+        rows: cells.iter().map(row).collect(),
+    }
+}
+
+fn verdict(cell: &CellResult) -> String {
+    cell.verdict.map_or("not run", Verdict::name).to_owned()
 }
 
 fn rank(cell: &CellResult) -> String {
@@ -187,7 +231,7 @@ fn rate(cell: &CellResult) -> String {
     cell.rate_per_s.map_or_else(dash, |rate| spread(rate, half_width(cell)))
 }
 
-fn time(cell: &CellResult, figure: fn(Times) -> Option<f64>) -> String {
+fn time(cell: &CellResult, figure: Figure) -> String {
     cell.service_time_us.and_then(figure).map_or_else(dash, units::time_us)
 }
 
@@ -252,6 +296,11 @@ mod tests {
         assert_eq!(row(&cell)[3], "–");
         assert_eq!(row(&cell).len(), HEADINGS.len());
         assert_eq!(upload_row(&cell).len(), UPLOAD_HEADINGS.len());
+        for client in [false, true] {
+            let grid = latency(&[&cell], client);
+            assert_eq!(grid.rows[0].len(), grid.headings.len());
+            assert_eq!(grid.rows[0].iter().filter(|entry| *entry == "–").count(), TIMES.len());
+        }
         let notes = verdict_notes(&[&cell], false);
         assert_eq!(notes, ["bad at 50 connections: invalid: status is 404, not 200"]);
         let notes = verdict_notes(&[&cell], true);

@@ -6,14 +6,13 @@ use super::table::tables;
 use super::windows;
 use crate::experiment::record::Comparison;
 
-/// All tables and notes as plain text.
+/// The figures and notes of all tables as plain text; the latencies in full are in the report.
 pub fn text(comparison: &Comparison) -> String {
     let mut text = String::new();
     for table in tables(comparison) {
-        let headings: Vec<String> =
-            table.headings.iter().map(|heading| (*heading).to_owned()).collect();
-        let mut lines = vec![headings];
-        lines.extend(table.rows);
+        let headings = table.figures.headings.iter().map(|heading| (*heading).to_owned());
+        let mut lines = vec![headings.collect()];
+        lines.extend(table.figures.rows);
         let window = windows::of_scenario(&comparison.manifest, &table.scenario);
         let window = window.map_or_else(String::new, |window| format!(": {window}"));
         let _ = writeln!(text, "\n{}{window}", table.scenario);

@@ -4,7 +4,7 @@ use maud::{Markup, html as markup};
 
 use super::super::figures::Figures;
 use super::super::role::is_client;
-use super::super::table::{Table, tables};
+use super::super::table::{Grid, tables};
 use super::super::windows;
 use super::inline;
 use crate::experiment::record::{Comparison, Trial};
@@ -23,7 +23,16 @@ pub(super) fn section(comparison: &Comparison, figures: &Figures) -> Markup {
             @if let Some(window) = windows::of_scenario(&comparison.manifest, &figures.scenario) {
                 p { "Each trial: " (window) "." }
             }
-            @if let Some(table) = table { (rows(table)) }
+            @if let Some(table) = table {
+                (rows(&table.figures, &format!("Figures of {}", table.scenario)))
+                @if !table.notes.is_empty() {
+                    ul.notes { @for note in &table.notes { li { (note) } } }
+                }
+                details {
+                    summary { "Latency in figures" }
+                    (rows(&table.latency, &format!("Latency of {}", table.scenario)))
+                }
+            }
             div.charts {
                 @for chart in &figures.measures { figure { (inline(chart)) } }
                 @for chart in &figures.percentiles { figure { (inline(chart)) } }
@@ -42,15 +51,15 @@ pub(super) fn section(comparison: &Comparison, figures: &Figures) -> Markup {
     }
 }
 
-fn rows(table: &Table) -> Markup {
+fn rows(grid: &Grid, label: &str) -> Markup {
     markup! {
-        div.wide tabindex="0" role="region" aria-label={ "Figures of " (table.scenario) } {
+        div.wide tabindex="0" role="region" aria-label=(label) {
             table {
-                thead { tr { @for heading in table.headings { th scope="col" { (heading) } } } }
+                thead { tr { @for heading in &grid.headings { th scope="col" { (heading) } } } }
                 tbody {
-                    @for (index, row) in table.rows.iter().enumerate() {
-                        @let level = |row: &[String]| table.level.map(|level| row[level].clone());
-                        @let next = index > 0 && level(&table.rows[index - 1]) != level(row);
+                    @for (index, row) in grid.rows.iter().enumerate() {
+                        @let level = |row: &[String]| grid.level.map(|level| row[level].clone());
+                        @let next = index > 0 && level(&grid.rows[index - 1]) != level(row);
                         tr.level[next] {
                             @for (column, entry) in row.iter().enumerate() {
                                 @if column == 0 { th scope="row" { (entry) } }
@@ -60,9 +69,6 @@ fn rows(table: &Table) -> Markup {
                     }
                 }
             }
-        }
-        @if !table.notes.is_empty() {
-            ul.notes { @for note in &table.notes { li { (note) } } }
         }
     }
 }
