@@ -203,7 +203,8 @@ fn outcome(
     }
 }
 
-/// What the generator limited is a lower bound of a rate: the ratio may be larger, or smaller.
+/// What the generator or the sink limited is a lower bound of a rate: the ratio may be larger, or
+/// smaller.
 fn widened(
     measure: Measure,
     interval: Interval,
@@ -213,12 +214,14 @@ fn widened(
     if !matches!(measure, Measure::Rate | Measure::ResponseBytes) {
         return (interval, None);
     }
-    let limited = |cell: &CellResult| cell.verdict == Some(Verdict::ClientBound);
+    let limited = |cell: &CellResult| cell.verdict.is_some_and(Verdict::is_at_least);
     let low = if limited(to) { 0.0 } else { interval.low };
     let high = if limited(of) { f64::INFINITY } else { interval.high };
     let who: Vec<&str> =
         [of, to].into_iter().filter(|cell| limited(cell)).map(|c| c.contender.as_str()).collect();
-    let reason = (!who.is_empty()).then(|| format!("the generator limited {}", who.join(" and ")));
+    let sink = [of, to].iter().any(|cell| cell.verdict == Some(Verdict::SinkBound));
+    let limit = if sink { "sink" } else { "generator" };
+    let reason = (!who.is_empty()).then(|| format!("the {limit} limited {}", who.join(" and ")));
     (Interval { low, high }, reason)
 }
 

@@ -99,14 +99,19 @@ fn the_whole_interval_decides() {
 }
 
 #[test]
-fn what_the_generator_limited_is_a_bound() {
-    let client = Verdict::ClientBound;
+fn what_the_generator_or_the_sink_limited_is_a_bound() {
     let rates = [250.0, 251.0, 249.0];
-    assert_eq!(outcome(&claim(2.0, None), client, BOUND, &rates), Outcome::Holds);
-    assert_eq!(outcome(&claim(2.0, Some(3.0)), client, BOUND, &rates), Outcome::NotSeparable);
-    assert_eq!(outcome(&claim(0.0, Some(2.0)), client, BOUND, &rates), Outcome::NoLongerHolds);
-    assert_eq!(outcome(&claim(3.0, None), BOUND, client, &rates), Outcome::NoLongerHolds);
-    assert_eq!(outcome(&claim(2.0, None), BOUND, client, &rates), Outcome::NotSeparable);
+    for (limited, own) in
+        [(Verdict::ClientBound, BOUND), (Verdict::SinkBound, Verdict::ContenderBound)]
+    {
+        let of = |claim: &Claim| outcome(claim, limited, own, &rates);
+        assert_eq!(of(&claim(2.0, None)), Outcome::Holds);
+        assert_eq!(of(&claim(2.0, Some(3.0))), Outcome::NotSeparable);
+        assert_eq!(of(&claim(0.0, Some(2.0))), Outcome::NoLongerHolds);
+        let to = |claim: &Claim| outcome(claim, own, limited, &rates);
+        assert_eq!(to(&claim(3.0, None)), Outcome::NoLongerHolds);
+        assert_eq!(to(&claim(2.0, None)), Outcome::NotSeparable);
+    }
     let noisy = Verdict::HostNoisy;
     assert_eq!(outcome(&claim(2.0, None), noisy, BOUND, &rates), Outcome::NotSeparable);
     assert_eq!(outcome(&claim(2.0, None), Verdict::Invalid, BOUND, &rates), Outcome::NotMeasured);
