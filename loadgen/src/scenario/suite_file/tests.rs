@@ -1,6 +1,7 @@
 //! Suites in TOML: what is read, and what is refused where.
 
 use super::*;
+use crate::scenario::Contender;
 
 fn message(text: &str) -> String {
     parse("my.toml", text, Path::new(".")).unwrap_err().to_string()
