@@ -1,5 +1,8 @@
 //! Line charts: latency by percentile, and rate over time.
 
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
@@ -35,44 +38,21 @@ pub struct Line {
 /// # Errors
 /// Plotters refuses it.
 pub fn percentile_curves(name: &str, heading: &str, lines: &[Line]) -> Result<Chart, ChartError> {
-    let points = || lines.iter().flat_map(|line| line.lines.iter().flatten());
-    let nines = points().map(|point| point.0).fold(1.0, f64::max);
-    let positive = || points().map(|point| point.1).filter(|us| *us > 0.0);
+    let nines = all(lines).map(|point| point.0).fold(1.0, f64::max);
+    let positive = || all(lines).map(|point| point.1).filter(|us| *us > 0.0);
     let low = 10f64.powf(positive().fold(1e9, f64::min).log10().floor());
     let high = 10f64.powf(positive().fold(low * 10.0, f64::max).log10().ceil());
-    let mut svg = String::new();
-    {
-        let layout = Layout::new(lines);
-        let root = SVGBackend::with_string(&mut svg, layout.size()).into_drawing_area();
-        layout.draw_head(&root, heading, lines)?;
-        let mut plot = ChartBuilder::on(&root)
-            .margin_top(layout.plot_top())
-            .margin_right(30)
-            .set_label_area_size(LabelAreaPosition::Left, Y_LABELS)
-            .set_label_area_size(LabelAreaPosition::Bottom, 24)
-            .build_cartesian_2d(0.0..nines, (low..high).log_scale())?;
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few nines")]
-        let marks = nines.floor() as usize + 1;
-        plot.configure_mesh()
-            .x_labels(marks)
-            .y_labels(5)
-            .max_light_lines(0)
-            .bold_line_style(GRID)
-            .axis_style(GRID)
-            .label_style(text(&MUTED, HPos::Center))
-            .y_label_style(text(&MUTED, HPos::Right))
-            .x_label_formatter(&|nines| percentile(*nines))
-            .y_label_formatter(&|us| units::round_time_us(significant(*us)))
-            .draw()?;
-        for line in lines {
-            for points in &line.lines {
-                let style = line.colour.marker().stroke_width(2);
-                plot.draw_series(LineSeries::new(points.iter().copied(), style))?;
-            }
-        }
-        root.present()?;
-    }
-    Ok(Chart { name: name.to_owned(), svg })
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few nines")]
+    let marks = nines.floor() as usize + 1;
+    let axes = Axes {
+        x: 0.0..nines,
+        y: (low..high).log_scale(),
+        x_marks: marks,
+        x_mark: |nines| percentile(*nines),
+        y_mark: |us| units::round_time_us(significant(*us)),
+        style: |colour| colour.stroke_width(2),
+    };
+    draw(name, heading, lines, axes)
 }
 
 /// Completed requests per second over the window: x is seconds; a thin line for each trial.
@@ -80,9 +60,40 @@ pub fn percentile_curves(name: &str, heading: &str, lines: &[Line]) -> Result<Ch
 /// # Errors
 /// Plotters refuses it.
 pub fn rate_over_time(name: &str, heading: &str, lines: &[Line]) -> Result<Chart, ChartError> {
-    let points = || lines.iter().flat_map(|line| line.lines.iter().flatten());
-    let end = points().map(|point| point.0).fold(0.1, f64::max);
-    let top = points().map(|point| point.1).fold(1.0, f64::max) * 1.05;
+    let end = all(lines).map(|point| point.0).fold(0.1, f64::max);
+    let top = all(lines).map(|point| point.1).fold(1.0, f64::max) * 1.05;
+    let axes = Axes {
+        x: 0.0..end,
+        y: 0.0..top,
+        x_marks: 5,
+        x_mark: |s| format!("{} s", (s * 100.0).round() / 100.0),
+        y_mark: |rate| round_rate(*rate),
+        style: |colour| colour.mix(0.75).stroke_width(1),
+    };
+    draw(name, heading, lines, axes)
+}
+
+/// Every point.
+fn all(lines: &[Line]) -> impl Iterator<Item = &(f64, f64)> {
+    lines.iter().flat_map(|line| line.lines.iter().flatten())
+}
+
+/// What the kinds of line chart differ in.
+struct Axes<Y> {
+    x: Range<f64>,
+    y: Y,
+    /// Marks of the x axis, about.
+    x_marks: usize,
+    x_mark: fn(&f64) -> String,
+    y_mark: fn(&f64) -> String,
+    style: fn(RGBColor) -> ShapeStyle,
+}
+
+fn draw<Y>(name: &str, heading: &str, lines: &[Line], axes: Axes<Y>) -> Result<Chart, ChartError>
+where
+    Y: AsRangedCoord<Value = f64>,
+    Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
     let mut svg = String::new();
     {
         let layout = Layout::new(lines);
@@ -93,21 +104,21 @@ pub fn rate_over_time(name: &str, heading: &str, lines: &[Line]) -> Result<Chart
             .margin_right(30)
             .set_label_area_size(LabelAreaPosition::Left, Y_LABELS)
             .set_label_area_size(LabelAreaPosition::Bottom, 24)
-            .build_cartesian_2d(0.0..end, 0.0..top)?;
+            .build_cartesian_2d(axes.x, axes.y)?;
         plot.configure_mesh()
-            .x_labels(5)
+            .x_labels(axes.x_marks)
             .y_labels(5)
             .max_light_lines(0)
             .bold_line_style(GRID)
             .axis_style(GRID)
             .label_style(text(&MUTED, HPos::Center))
             .y_label_style(text(&MUTED, HPos::Right))
-            .x_label_formatter(&|s| format!("{} s", (s * 100.0).round() / 100.0))
-            .y_label_formatter(&|rate| round_rate(*rate))
+            .x_label_formatter(&axes.x_mark)
+            .y_label_formatter(&axes.y_mark)
             .draw()?;
         for line in lines {
             for points in &line.lines {
-                let style = line.colour.marker().mix(0.75).stroke_width(1);
+                let style = (axes.style)(line.colour.marker());
                 plot.draw_series(LineSeries::new(points.iter().copied(), style))?;
             }
         }
