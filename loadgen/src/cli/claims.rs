@@ -10,8 +10,15 @@ use crate::report::claims::{self, Claims, Judgement};
 
 /// Arguments of `loadgen claims`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Outcomes: `holds` and `no longer holds` where the whole 95 % interval of the ratio is \
+                  inside or outside of what was claimed, else `not separable here`; `not measured` \
+                  where the result lacks one side.\nExit status: 0 whatever the outcomes are, 2 a file \
+                  cannot be read."
+)]
 pub struct Args {
-    /// Comparison: its folder, or its result.json
+    /// Comparison, made by `loadgen compare`, best with --profile article: its folder, or its
+    /// result.json
     #[arg(value_name = "RESULT")]
     result: PathBuf,
     /// Claims to test instead of the built-in ones

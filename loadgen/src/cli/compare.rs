@@ -40,6 +40,14 @@ use selection::Selection;
 
 /// Arguments of `loadgen compare`.
 #[derive(Clone, Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 all was measured; 1 a contender was invalid, or something could not \
+                  be written; 2 nothing was measured; 130 ended by a signal, what was measured is kept.\n\n\
+                  Examples:\n  loadgen compare --profile smoke\n  \
+                  loadgen compare --scenario hello,json --contender rust,node\n  \
+                  loadgen compare --profile article --scenario fib --scale 0.02\n  \
+                  loadgen compare --resume results/2026-11-30T12-00-00"
+)]
 pub struct Args {
     /// How long and how often is measured: `smoke` touches everything once, `quick` runs five
     /// trials of each, `article` loads as the published comparisons did (hours; see --scale and
@@ -73,7 +81,8 @@ pub struct Args {
     /// Measure every contender a second time under another name: no winner must be found
     #[arg(long)]
     aa: bool,
-    /// Go on with the comparison in DIR that was ended early, as it was asked for then
+    /// Go on with the comparison in DIR that was ended early, as it was asked for then: takes no
+    /// other option
     #[arg(long, value_name = "DIR", exclusive = true)]
     resume: Option<PathBuf>,
     /// Scenarios and contenders to use instead of the built-in ones

@@ -17,6 +17,7 @@ pub mod units;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// All measured requests completed and were right.
@@ -56,11 +57,11 @@ enum Command {
     Report(report::Args),
     /// Compare two comparisons cell by cell; exit status 1 on a regression
     Diff(diff::Args),
-    /// Test the claims of the published comparisons on the result of one
+    /// Say which claims of the published comparisons hold in the result of a comparison made here
     Claims(claims::Args),
     /// Merge JSON results of `loadgen run` from several generators into one
     Merge(merge::Args),
-    /// List scenarios and contenders, installed or not, with their versions
+    /// List profiles, scenarios and contenders, installed or not, with their versions
     List(list::Args),
     /// Print the completions for a shell
     Completions(completions::Args),
@@ -82,9 +83,25 @@ fn parse_compare(command_line: &[String]) -> anyhow::Result<compare::Args> {
     }
 }
 
+/// The command line of this process; ends it where that is none.
+fn parsed() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        let about = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        let is_resume = |argument: String| argument.starts_with("--resume");
+        if error.kind() == ErrorKind::ArgumentConflict && about.is_some_and(is_resume) {
+            say::say(
+                "error: --resume goes on with a comparison as it was asked for, and takes no other \
+                 option; for other windows, contenders or settings start a new comparison",
+            );
+            std::process::exit(EXIT_USAGE.into());
+        }
+        error.exit()
+    })
+}
+
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let outcome = match parsed().command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Check(args) => check::run(&args),

@@ -55,9 +55,7 @@ pub fn run(
     progress: &mut dyn Progress,
 ) -> std::io::Result<(Comparison, Ended)> {
     let mut trials = std::mem::take(&mut plan.done);
-    if plan.stored.manifest.generator_ceilings.is_empty() {
-        measure_ceilings(&mut plan, setting, progress);
-    }
+    measure_ceilings(&mut plan, setting, progress);
     store.write_json("plan.json", &plan.stored)?;
     let mut ended = run_trials(&plan, setting, store, progress, &mut trials);
     let StoredPlan { cells, manifest, host, mut skipped, .. } = plan.stored;
@@ -90,30 +88,48 @@ pub fn run(
     Ok((comparison, ended))
 }
 
-/// Measures what the generator reaches with each kind of load that occurs.
+/// Measures what the generator reaches with each kind of load that occurs and was not measured
+/// before the comparison was gone on with.
 fn measure_ceilings(plan: &mut Plan<'_>, setting: &Setting<'_>, progress: &mut dyn Progress) {
-    let mut wanted: BTreeMap<LoadShape, &Scenario> = BTreeMap::new();
-    for cell in &plan.stored.cells {
-        let loaded = |scenario: &&Scenario| scenario.role == Role::Server;
-        if let Some(scenario) = plan.suite.scenario(&cell.scenario).filter(loaded) {
-            wanted.entry(LoadShape::of(scenario, cell.connections)).or_insert(scenario);
-        }
+    let missing = missing_ceilings(&plan.stored, plan.suite);
+    if missing.is_empty() {
+        return;
     }
-    progress.measuring_ceilings(wanted.len());
-    for (shape, scenario) in wanted {
+    progress.measuring_ceilings(missing.len());
+    for (shape, scenario) in missing {
+        let about = format!(
+            "the generator's ceiling for {} at {} connections: ",
+            scenario.name, shape.connections
+        );
+        plan.stored.skipped.retain(|line| !line.starts_with(&about));
+        let measured = ceiling::measure(setting, scenario, shape.connections);
         if setting.stop.is_raised() {
-            // Whoever goes on with this measures them all.
-            plan.stored.manifest.generator_ceilings.clear();
+            // A load that was cut off is no ceiling: whoever goes on with this measures it.
             return;
         }
-        match ceiling::measure(setting, scenario, shape.connections) {
+        match measured {
             Ok(ceiling) => plan.stored.manifest.generator_ceilings.push(ceiling),
-            Err(reason) => plan.stored.skipped.push(format!(
-                "the generator's ceiling for {} at {} connections: {reason}",
-                scenario.name, shape.connections
-            )),
+            Err(reason) => plan.stored.skipped.push(format!("{about}{reason}")),
         }
     }
+}
+
+/// Loads that occur in the plan, without a ceiling, each with a scenario that has it.
+fn missing_ceilings<'a>(
+    stored: &StoredPlan,
+    suite: &'a Suite,
+) -> BTreeMap<LoadShape, &'a Scenario> {
+    let mut missing = BTreeMap::new();
+    for cell in &stored.cells {
+        let loaded = |scenario: &&Scenario| scenario.role == Role::Server;
+        if let Some(scenario) = suite.scenario(&cell.scenario).filter(loaded) {
+            let shape = LoadShape::of(scenario, cell.connections);
+            if ceiling_of(&stored.manifest.generator_ceilings, shape).is_none() {
+                missing.entry(shape).or_insert(scenario);
+            }
+        }
+    }
+    missing
 }
 
 fn run_trials(

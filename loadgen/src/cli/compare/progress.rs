@@ -46,7 +46,8 @@ impl ShownProgress {
 
 impl Progress for ShownProgress {
     fn measuring_ceilings(&mut self, count: usize) {
-        let message = format!("measuring what the generator itself can reach ({count} loads)");
+        let loads = units::counted(count as u64, "load");
+        let message = format!("measuring what the generator itself can reach ({loads})");
         match &self.bar {
             Some(bar) => bar.set_message(message),
             None => say(format_args!("First {message}.")),
