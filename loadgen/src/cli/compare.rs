@@ -5,6 +5,7 @@ mod resume;
 mod selection;
 mod windows;
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -163,9 +164,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut progress = ShownProgress::new(stored.manifest.order.len());
     let plan = Plan { suite: &selection.suite, stored, done };
     let outcome = experiment::run(plan, &setting, &mut store, &mut progress);
-    progress.finish();
     let (comparison, ended) = outcome.context("cannot store the plan")?;
-    Ok(show(&comparison, &ended, &store))
+    let written = report::write(&comparison, store.folder());
+    progress.finish(std::io::stdout().is_terminal());
+    Ok(show(&comparison, &ended, &store, &written))
 }
 
 /// A new comparison in a folder of its own.
@@ -333,12 +335,16 @@ fn announce(
     ));
 }
 
-fn show(comparison: &Comparison, ended: &Ended, store: &Store) -> ExitCode {
-    let written = report::write(comparison, store.folder());
+fn show(
+    comparison: &Comparison,
+    ended: &Ended,
+    store: &Store,
+    written: &std::io::Result<Vec<PathBuf>>,
+) -> ExitCode {
     // Before any complaint: where nothing can be written, this is all that there is.
     print_tables(comparison, written.is_ok().then_some(store));
     let folder = store.folder().display();
-    if let Err(error) = &written {
+    if let Err(error) = written {
         say(format_args!("error: cannot write the report: {error}"));
     }
     let invalid = comparison.cells.iter().any(|cell| cell.verdict == Some(Verdict::Invalid));

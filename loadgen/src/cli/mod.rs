@@ -13,6 +13,7 @@ pub mod output;
 pub mod report;
 pub mod run;
 mod say;
+mod screen;
 pub mod units;
 
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Where a result is written, and in which form.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,6 +91,14 @@ impl Output {
 }
 
 impl Sink {
+    /// Whether people see the result as it is written.
+    pub(super) fn is_terminal(&self) -> bool {
+        match self {
+            Self::Stdout => io::stdout().is_terminal(),
+            Self::File(file, _) => file.is_terminal(),
+        }
+    }
+
     /// Writes the whole result; one that a file does not take goes to standard output, and one that
     /// this does not take to standard error, so that it is not lost. A reader that went away
     /// (`| head -1`) is not an error.

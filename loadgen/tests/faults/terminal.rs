@@ -1,12 +1,15 @@
 //! Terminals that are resized, closed, or not there.
 
 use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -16,10 +19,17 @@ use crate::bench::{Bench, HELLO, contender, processes_named_in};
 use crate::means::through;
 use crate::support::{Next, Server, ok, spawn, until};
 
+/// Ctrl-S: the terminal takes nothing more, and every write to it waits.
+const STOP: Action = Action::Type(b'\x13');
+/// Ctrl-Q: it goes on.
+const CONTINUE: Action = Action::Type(b'\x11');
+
 /// What is done to a terminal.
 enum Action {
     /// Columns and rows.
     Resize(u16, u16),
+    /// A key.
+    Type(u8),
     Close,
 }
 
@@ -33,12 +43,28 @@ struct Terminal {
 impl Terminal {
     /// Starts `command` as the leader of a session on a new terminal.
     fn start(command: &Command) -> Self {
+        Self::start_with(command, true)
+    }
+
+    /// The same on one whose buffer is full, and which nobody reads.
+    fn start_unread(command: &Command) -> Self {
+        Self::start_with(command, false)
+    }
+
+    fn start_with(command: &Command, is_read: bool) -> Self {
         let controller =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
         let name = ptsname(&controller, Vec::new()).unwrap().into_string().unwrap();
-        let terminal = || File::options().read(true).write(true).open(&name).unwrap();
+        let mut options = File::options();
+        options.read(true).write(true);
+        if !is_read {
+            let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+            let mut terminal = options.clone().custom_flags(nonblocking).open(&name).unwrap();
+            while terminal.write(b"x").is_ok() {}
+        }
+        let terminal = || options.open(&name).unwrap();
         let child = through(&["setsid", "--ctty"], command)
             .env("TERM", "xterm")
             .stdin(terminal())
@@ -48,7 +74,7 @@ impl Terminal {
             .unwrap();
         let ((actions, asked), shown) = (channel(), Arc::default());
         let seen = Arc::clone(&shown);
-        std::thread::spawn(move || follow(&controller, &asked, &seen));
+        std::thread::spawn(move || follow(&controller, &asked, is_read.then_some(&seen)));
         Self { actions, shown, child }
     }
 
@@ -68,8 +94,9 @@ impl Terminal {
     }
 }
 
-/// Shows what is written to a terminal, and does to it what is asked, until it is closed.
-fn follow(controller: &OwnedFd, asked: &Receiver<Action>, shown: &Mutex<Vec<u8>>) {
+/// Shows what is written to a terminal if it is to be read at all, and does to it what is asked, until it
+/// is closed.
+fn follow(controller: &OwnedFd, asked: &Receiver<Action>, shown: Option<&Arc<Mutex<Vec<u8>>>>) {
     let mut buffer = [0; 4096];
     let tick = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
     loop {
@@ -78,9 +105,16 @@ fn follow(controller: &OwnedFd, asked: &Receiver<Action>, shown: &Mutex<Vec<u8>>
                 let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
                 tcsetwinsize(controller, size).unwrap();
             }
+            Ok(Action::Type(key)) => {
+                rustix::io::write(controller, &[key]).unwrap();
+            }
             Ok(Action::Close) | Err(TryRecvError::Disconnected) => return,
             Err(TryRecvError::Empty) => {}
         }
+        let Some(shown) = shown else {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            continue;
+        };
         let mut ready = [PollFd::new(controller, PollFlags::IN)];
         if poll(&mut ready, Some(&tick)).unwrap() > 0 {
             // Fails with EIO when no program has the terminal open.
@@ -143,6 +177,54 @@ fn a_closed_terminal_ends_the_comparison_and_keeps_its_trials() {
     assert_eq!(result["interrupted"], true);
     assert!(result["trials"].as_array().unwrap().len() >= 2);
     assert_eq!(processes_named_in(&bench.noted_pids()), Vec::<u32>::new());
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_holds_up_neither_a_run_nor_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("result.json");
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let path = file.to_str().unwrap();
+    let url = server.url("/");
+    let arguments = ["run", "-d", "1s", "-c", "2", "--format", "json", "-o", path, &url];
+    let mut terminal = Terminal::start_unread(&loadgen(&arguments));
+    assert_eq!(terminal.wait(), Some(0));
+    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(result["requests"]["sent"], server.requests());
+}
+
+#[test]
+fn a_stopped_terminal_shows_the_whole_result_when_it_goes_on() {
+    let server = Server::canned(ok("ok"), Next::Keep);
+    let url = server.url("/");
+    let arguments = ["run", "--rate", "1000", "-n", "1500", "-c", "2", &url];
+    let mut terminal = Terminal::start(&loadgen(&arguments));
+    until(|| terminal.shown().contains("requests/s, p50 "));
+    terminal.act(STOP);
+    until(|| server.requests() == 1500);
+    terminal.act(CONTINUE);
+    assert_eq!(terminal.wait(), Some(0), "{}", terminal.shown());
+    until(|| terminal.shown().contains("1,500 completed"));
+    let shown = terminal.shown();
+    let summary = shown.find(&url).unwrap();
+    assert!(shown.rfind("requests/s, p50 ").unwrap() < summary, "no bar in it: {shown}");
+    assert!(!shown[summary..].contains("\x1b[2K"), "no line of it is removed: {shown}");
+}
+
+#[test]
+fn a_stopped_terminal_does_not_stop_a_comparison() {
+    let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("NOTES", "{notes}")])]);
+    let tables = bench.out().with_extension("txt");
+    let redirected = ["sh", "-c", r#"exec "$@" >"$0""#, tables.to_str().unwrap()];
+    let mut terminal = Terminal::start(&through(&redirected, &bench.command(&["--trials", "4"])));
+    until(|| !bench.noted_pids().is_empty());
+    terminal.act(STOP);
+    assert_eq!(terminal.wait(), Some(0));
+    let tables = std::fs::read_to_string(tables).unwrap();
+    assert!(tables.contains("report.html"), "{tables}");
+    let result = std::fs::read(bench.out().join("result.json")).unwrap();
+    let result: Value = serde_json::from_slice(&result).unwrap();
+    assert_eq!(result["trials"].as_array().unwrap().len(), 4);
 }
 
 #[test]

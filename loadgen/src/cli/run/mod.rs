@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut progress = progress::Progress::new(&plan.spec);
     let started = SystemTime::now();
     let result = engine::run(&plan.spec, stop, &mut progress);
-    progress.finish();
+    progress.finish(sink.is_terminal());
     let mut report = RunReport::new(&plan.spec, &result?, started, plan.seeded);
     report.notes.extend(overlap);
     args.output.finish(sink, &report)
