@@ -1,8 +1,10 @@
 //! Responses: where each one ends, and which of them are errors.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::support::{Conn, Next, Outcome, Server, fixture, loadgen, ok, write};
+use crate::support::{Next, Outcome, Server, fixture, loadgen, ok, write};
 
 /// Requests sent where a connection is used again and again.
 const MANY: u64 = 2000;
@@ -124,43 +126,81 @@ fn lg08_extensions_and_trailers_end_where_they_should() {
     assert_eq!(outcome.count("bytes.received_body"), 5 * MANY);
 }
 
-/// Writes in two pieces, so that the reader most likely sees them apart.
-fn split(conn: &mut dyn Conn, bytes: &[u8], at: usize) -> Next {
-    write(conn, &bytes[..at], Next::Keep);
-    std::thread::sleep(Duration::from_micros(300));
-    write(conn, &bytes[at..], Next::Keep)
+/// Reads a request without a body.
+fn read_request(stream: &mut TcpStream) {
+    let (mut head, mut buffer) = (Vec::new(), [0; 1024]);
+    while !head.ends_with(b"\r\n\r\n") {
+        let count = stream.read(&mut buffer).unwrap();
+        assert!(count > 0, "the client left");
+        head.extend_from_slice(&buffer[..count]);
+    }
+}
+
+/// Answers one request after the other with `responses`, each in pieces that are read one by one; returns
+/// the result and how many body bytes it has of them.
+///
+/// Between two pieces a whole exchange takes place on a second connection of the same worker. It reads
+/// what has come, in the order it came, before it sends: with that request it has read the piece.
+#[track_caller]
+fn loadgen_on_pieces(responses: Vec<Vec<Vec<u8>>>) -> (Outcome, u64) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let count = responses.len() as u64;
+    let between: u64 = responses.iter().map(|pieces| pieces.len() as u64 - 1).sum();
+    let server = std::thread::spawn(move || {
+        let [mut split, mut other] = [(), ()].map(|()| {
+            let (stream, _) = listener.accept().unwrap();
+            stream.set_nodelay(true).unwrap();
+            stream
+        });
+        read_request(&mut other);
+        for response in responses {
+            read_request(&mut split);
+            for (number, piece) in response.iter().enumerate() {
+                if number > 0 {
+                    other.write_all(&ok("ok")).unwrap();
+                    read_request(&mut other);
+                }
+                split.write_all(piece).unwrap();
+            }
+        }
+        other.write_all(&ok("ok")).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "no third connection");
+    });
+    let all = (count + between + 1).to_string();
+    let outcome = loadgen(&["-c", "2", "-t", "1", "-n", &all, &url]);
+    outcome.assert_all_right();
+    server.join().unwrap();
+    let body = outcome.count("bytes.received_body") - 2 * (between + 1);
+    (outcome, body)
 }
 
 #[test]
 fn lg08_every_split_of_every_fixture_is_the_same_response() {
-    for name in ["trail.raw", "te2.raw", "early.raw", "cont2.raw", "noreason.raw", "dupsame.raw"] {
+    for (name, body) in [
+        ("trail.raw", 5),
+        ("te2.raw", 5),
+        ("early.raw", 2),
+        ("cont2.raw", 2),
+        ("noreason.raw", 2),
+        ("dupsame.raw", 2),
+    ] {
         let bytes = fixture(name);
-        let splits = bytes.len() as u64;
-        let server = Server::start(move |request, conn| {
-            split(conn, &bytes, request.number as usize % bytes.len())
-        });
-        let n = splits.to_string();
-        let outcome = loadgen(&["-c", "1", "-n", &n, &server.url("/")]);
-        outcome.assert_all_right();
-        assert_eq!((server.requests(), server.connections()), (splits, 1), "{name}");
+        let halves = |at| vec![bytes[..at].to_vec(), bytes[at..].to_vec()];
+        let splits = bytes.len() as u64 - 1;
+        let (outcome, bodies) = loadgen_on_pieces((1..bytes.len()).map(halves).collect());
+        assert_eq!(bodies, splits * body, "{name}");
+        assert_eq!(outcome.count("requests.completed"), 2 * splits + 1, "{name}");
     }
 }
 
 #[test]
 fn lg08_bytes_may_come_one_at_a_time() {
     for (name, body) in [("trail.raw", 5), ("early.raw", 2), ("n204.raw", 0)] {
-        let bytes = fixture(name);
-        let server = Server::start(move |_, conn| {
-            for byte in &bytes {
-                write(conn, &[*byte], Next::Keep);
-                std::thread::sleep(Duration::from_micros(100));
-            }
-            Next::Keep
-        });
-        let outcome = loadgen(&["-c", "4", "-n", "8", &server.url("/")]);
-        outcome.assert_all_right();
-        assert_eq!(outcome.count("bytes.received_body"), 8 * body, "{name}");
-        assert_eq!(server.connections(), 4);
+        let bytes: Vec<Vec<u8>> = fixture(name).iter().map(|byte| vec![*byte]).collect();
+        let (_, bodies) = loadgen_on_pieces(vec![bytes; 8]);
+        assert_eq!(bodies, 8 * body, "{name}");
     }
 }
 
@@ -249,7 +289,7 @@ fn an_announced_close_is_followed_by_a_new_connection() {
 #[test]
 fn an_early_answer_to_an_upload_is_a_result_and_not_a_reset() {
     // Answers from the head alone, and closes; the body is never read.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming() {

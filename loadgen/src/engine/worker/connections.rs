@@ -119,13 +119,13 @@ impl Worker<'_> {
         }
     }
 
-    /// This address does not work: the next one, if there is one left.
+    /// This address does not work: the next one, if there is one left and the connection still wanted.
     pub(super) fn address_failed(&mut self, index: usize, error: Errno) {
         let now = self.parts.clock.now();
         let addresses = &self.parts.spec.target.addresses;
         let count = socket::address_count(addresses);
         let (address, tried) = (self.conns[index].address, self.conns[index].tried);
-        if tried < count {
+        if tried < count && self.phase != Phase::Draining {
             self.close(index);
             self.conns[index].address = (address + 1) % count;
             self.connect_to_next(index, now);
