@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::theme::{Colour, GRID, HATCH, INK, MUTED};
-use super::{Chart, ChartError, TITLE, WIDTH, text, title, width_of};
+use super::{Chart, ChartError, LARGEST, TITLE, WIDTH, text, title, width_of};
 
 /// Height of one bar and the gap under it, px.
 const ROW: i32 = 17;
@@ -164,14 +164,24 @@ impl Group {
 }
 
 impl Bar {
+    /// Its length, if it can be drawn.
+    fn length(&self) -> Option<f64> {
+        self.value.filter(|value| (0.0..=LARGEST).contains(value))
+    }
+
+    /// Ends of its whisker, if that can be drawn.
+    fn ends(&self) -> Option<(f64, f64)> {
+        self.interval.filter(|(low, high)| 0.0 <= *low && low <= high && *high <= LARGEST)
+    }
+
     /// Where its figure may begin.
     fn end(&self) -> f64 {
-        let value = self.value.unwrap_or(0.0);
-        self.interval.map_or(value, |(_, high)| high.max(value))
+        let value = self.length().unwrap_or(0.0);
+        self.ends().map_or(value, |(_, high)| high.max(value))
     }
 
     fn rectangles(&self, top: f64, bottom: f64) -> Vec<Rectangle<(f64, f64)>> {
-        let Some(value) = self.value else { return Vec::new() };
+        let Some(value) = self.length() else { return Vec::new() };
         let corners = [(0.0, top), (value, bottom)];
         let fill =
             |colour: RGBColor, opacity: f64| Rectangle::new(corners, colour.mix(opacity).filled());
@@ -183,7 +193,7 @@ impl Bar {
     }
 
     fn whisker(&self, middle: f64, top: f64, bottom: f64) -> Vec<PathElement<(f64, f64)>> {
-        let Some((low, high)) = self.interval else { return Vec::new() };
+        let Some((low, high)) = self.ends() else { return Vec::new() };
         let line = |points: [(f64, f64); 2]| PathElement::new(points, INK);
         vec![
             line([(low, middle), (high, middle)]),
@@ -233,7 +243,13 @@ mod tests {
 
     #[test]
     fn figures_stay_inside_whatever_the_values() {
-        for values in [vec![Some(1e-9), Some(1e12)], vec![Some(0.0)], vec![None], vec![]] {
+        for values in [
+            vec![Some(1e-9), Some(1e12)],
+            vec![Some(1e308), Some(-1e308)],
+            vec![Some(0.0)],
+            vec![None],
+            vec![],
+        ] {
             let svg = bars(&values).draw().unwrap().standalone();
             assert!(!svg.contains("NaN") && !svg.contains("<contender>"), "{svg}");
             let starts = svg.lines().filter(|line| line.contains("text-anchor=\"start\""));

@@ -7,7 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::HPos;
 
 use super::theme::{Colour, GRID, INK, MUTED};
-use super::{Chart, ChartError, TITLE, WIDTH, text, title, width_of};
+use super::{Chart, ChartError, LARGEST, TITLE, WIDTH, text, title, width_of};
 use crate::report::units;
 
 /// Height of the plot itself, px.
@@ -73,9 +73,15 @@ pub fn rate_over_time(name: &str, heading: &str, lines: &[Line]) -> Result<Chart
     draw(name, heading, lines, axes)
 }
 
-/// Every point.
-fn all(lines: &[Line]) -> impl Iterator<Item = &(f64, f64)> {
-    lines.iter().flat_map(|line| line.lines.iter().flatten())
+/// Every point that can be drawn.
+fn all(lines: &[Line]) -> impl Iterator<Item = (f64, f64)> {
+    lines.iter().flat_map(|line| &line.lines).flat_map(drawable)
+}
+
+/// Those of `points` that can be drawn.
+fn drawable(points: &Points) -> impl Iterator<Item = (f64, f64)> {
+    let fits = |figure: f64| (0.0..=LARGEST).contains(&figure);
+    points.iter().copied().filter(move |(x, y)| fits(*x) && fits(*y))
 }
 
 /// What the kinds of line chart differ in.
@@ -119,7 +125,7 @@ where
         for line in lines {
             for points in &line.lines {
                 let style = (axes.style)(line.colour.marker());
-                plot.draw_series(LineSeries::new(points.iter().copied(), style))?;
+                plot.draw_series(LineSeries::new(drawable(points), style))?;
             }
         }
         root.present()?;
@@ -210,7 +216,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_an_empty_chart() {
-        for lines in [vec![], vec![vec![]], vec![vec![(0.0, 0.0)]]] {
+        for lines in [vec![], vec![vec![]], vec![vec![(0.0, 0.0)]], vec![vec![(1.0, 1e308)]]] {
             let colour = colours(["rust"].into_iter())[0].1;
             let line = Line { label: "rust".into(), colour, lines };
             let charts = [

@@ -19,6 +19,8 @@ const TEXT: f64 = 11.0;
 const TITLE: i32 = 28;
 /// Width of a character, px, at most: there are no font metrics here, and a label must fit.
 const CHARACTER: f64 = 6.4;
+/// Larger figures are not drawn: nothing measured is as large, and plotters counts px in 32 bits.
+const LARGEST: f64 = 1e15;
 
 /// A chart that could not be drawn.
 #[derive(Debug, thiserror::Error)]
