@@ -84,8 +84,13 @@ impl Bench {
 
     /// Goes on with the comparison that was ended.
     pub(crate) fn resume(&self) -> Outcome {
+        self.resume_with(&[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn resume_with(&self, arguments: &[&str]) -> Outcome {
         let mut command = self.loadgen();
-        command.arg("compare").arg("--resume").arg(self.out());
+        command.arg("compare").arg("--resume").arg(self.out()).args(arguments);
         self.outcome(spawn(&mut command))
     }
 

@@ -1,6 +1,7 @@
 """A contender for the tests of the comparison: right, or wrong in one way named by MODE."""
 
 import asyncio
+import gzip
 import os
 import pathlib
 import signal
@@ -44,6 +45,11 @@ def answer(path, body):
     return 200, "text/plain", b"Hello world!"
 
 
+def packed(status, media_type, body):
+    """The answer, compressed without having been asked to, in the mode that does so."""
+    return status, media_type, gzip.compress(body, mtime=0) if MODE == "gzip" else body
+
+
 def spin(seconds):
     """Uses so much CPU time."""
     end = time.process_time() + seconds
@@ -53,6 +59,8 @@ def spin(seconds):
 
 def head(status, media_type, length):
     lines = [f"HTTP/1.1 {status} Whatever", f"Content-Length: {length}"]
+    if MODE == "gzip":
+        lines.append("Content-Encoding: gzip")
     if MODE != "bare":
         lines += [f"Content-Type: {media_type}", "Date: Mon, 30 Nov 2026 12:00:00 GMT"]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
@@ -65,13 +73,15 @@ async def serve(reader, writer):
             request = await reader.readuntil(b"\r\n\r\n")
             length = 0
             for line in request.split(b"\r\n"):
+                if os.environ.get("NOTE_HEADERS") and ANSWERED < 100 and b":" in line:
+                    note(f"header {line.split(b':')[0].decode().lower()}")
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
             body = await reader.readexactly(length)
             if os.environ.get("DELAY_MS"):
                 await asyncio.sleep(int(os.environ["DELAY_MS"]) / 1000)
             spin(float(os.environ.get("SPIN_MS", 0)) / 1000)
-            status, media_type, content = answer(request.split()[1].decode(), body)
+            status, media_type, content = packed(*answer(request.split()[1].decode(), body))
             ANSWERED += 1
             for _ in range(int(os.environ.get("LINES", 0))):
                 print("a line", flush=True)
@@ -84,6 +94,8 @@ async def serve(reader, writer):
                 os._exit(3)
             if ANSWERED == 50:
                 note("answered 50")
+            if os.environ.get("COUNT") and ANSWERED % 10 == 0:
+                note(f"answered {ANSWERED}")
             if MODE == "killed-under-load" and ANSWERED == 50:
                 os.kill(os.getpid(), signal.SIGKILL)
             if MODE == "stops-under-load" and ANSWERED == 50:
@@ -113,6 +125,11 @@ async def main():
 if MODE == "exits":
     print("no such module: fastest", file=sys.stderr)
     sys.exit(7)
+if MODE == "cluster":
+    # As many processes on the port as were asked for, as cluster modules have.
+    for _ in range(1, int(os.environ["WORKERS"])):
+        if not os.fork():
+            break
 if MODE == "orphans" and (worker := os.fork()):
     # A parent with a worker that serves in a session of its own, as cluster modules have.
     note(f"pid {worker}")

@@ -1,5 +1,6 @@
 //! A comparison that is ended keeps what was measured, and nothing that it started.
 
+use std::io::{BufRead as _, BufReader};
 use std::process::Child;
 use std::time::{Duration, Instant};
 
@@ -117,6 +118,58 @@ fn another_suite_or_machine_is_not_gone_on_with() {
     let refused = bench.resume();
     assert_eq!(refused.status, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("the suite has changed"), "{refused:?}");
+}
+
+#[test]
+fn what_was_asked_for_cannot_be_changed_when_it_is_gone_on_with() {
+    let bench = bench();
+    assert_eq!(bench.compare(&[]).status, Some(0));
+    let stored = || std::fs::read_to_string(bench.out().join("trials.jsonl")).unwrap();
+    let before = stored();
+    for other in [
+        ["--duration", "1s"],
+        ["--trials", "9"],
+        ["--scale", "0.5"],
+        ["--profile", "smoke"],
+        ["--config", "other.toml"],
+        ["-c", "8"],
+    ] {
+        let refused = bench.resume_with(&other);
+        assert_eq!(refused.status, Some(2), "{refused:?}");
+        let line = "error: --resume goes on with a comparison as it was asked for, and takes no \
+                    other option; for other windows, contenders or settings start a new comparison\n";
+        assert_eq!(refused.stderr, line, "{other:?}");
+    }
+    assert_eq!(stored(), before);
+}
+
+#[test]
+fn a_ceiling_that_was_cut_off_is_measured_when_the_comparison_is_gone_on_with() {
+    let bench = bench();
+    let mut child = bench.start(&[]);
+    // One load is measured, for a second; what comes next on standard error is not read.
+    let mut said = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    while !line.contains("what the generator itself can reach (1 load)") {
+        line.clear();
+        assert!(said.read_line(&mut line).expect("text") > 0, "it ended before its ceilings");
+    }
+    signal(&child, "-INT");
+    std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+    let outcome = bench.outcome(child);
+    assert_eq!(outcome.status, Some(130), "{outcome:?}");
+    let result = outcome.result();
+    assert_eq!(result["manifest"]["generator_ceilings"], serde_json::json!([]), "cut off");
+    assert_eq!(
+        (result["trials"].as_array().unwrap().len(), &result["skipped"]),
+        (0, &serde_json::json!([]))
+    );
+    let outcome = bench.resume();
+    assert_eq!(outcome.status, Some(0), "{outcome:?}");
+    let result = outcome.result();
+    let ceilings = result["manifest"]["generator_ceilings"].as_array().unwrap();
+    assert_eq!(ceilings.len(), 1, "{ceilings:?}");
+    assert_eq!(result["trials"][0]["generator_ceiling_per_s"], ceilings[0]["rate_per_s"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod add_a_contender;
 mod bench;
 mod cases;
+mod fairness;
 mod interrupted;
 mod limits;
 mod list;
