@@ -10,4 +10,5 @@ pub mod histogram;
 pub mod report;
 pub mod scenario;
 pub mod schema;
+pub mod toml_file;
 pub mod utc;

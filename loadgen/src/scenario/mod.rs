@@ -9,6 +9,4 @@ mod suite_file;
 pub use answer::{Answer, Content, fibonacci, head_fields};
 pub use body::{random_bytes, request_bytes};
 pub use fill::fill;
-pub use suite::{
-    Contender, Profile, RequestBody, Role, Scenario, Suite, SuiteError, Window, Workers,
-};
+pub use suite::{Contender, Profile, RequestBody, Role, Scenario, Suite, Window, Workers};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{Answer, suite_file};
+use crate::toml_file::{self, TomlError};
 
 /// The suite that is built in.
 const BUILT_IN: &str = include_str!("../../suite.toml");
@@ -178,50 +179,24 @@ impl Workers {
     }
 }
 
-/// Why a suite cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SuiteError {
-    /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Something in the file is wrong.
-    #[error("{path}:{line}: {message}")]
-    Invalid {
-        /// The file.
-        path: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-}
-
 impl Suite {
     /// The suite in `file`, or the one that is built in. `data_dir` is what `{data}` stands for.
     ///
     /// # Errors
     /// A file that cannot be read, or what is wrong in it, with its line.
-    pub fn load(file: Option<&Path>, data_dir: &Path) -> Result<Self, SuiteError> {
+    pub fn load(file: Option<&Path>, data_dir: &Path) -> Result<Self, TomlError> {
         let Some(file) = file else {
             return suite_file::parse("suite.toml", BUILT_IN, data_dir);
         };
-        let path = file.display().to_string();
-        match std::fs::read_to_string(file) {
-            Ok(text) => suite_file::parse(&path, &text, data_dir),
-            Err(source) => Err(SuiteError::Read { path, source }),
-        }
+        let (text, path) = toml_file::read(file)?;
+        suite_file::parse(&path, &text, data_dir)
     }
 
     /// The suite in `text`, which came from `path`.
     ///
     /// # Errors
     /// What is wrong in it, with its line.
-    pub fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Self, SuiteError> {
+    pub fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Self, TomlError> {
         suite_file::parse(path, text, data_dir)
     }
 

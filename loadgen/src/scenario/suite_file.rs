@@ -8,10 +8,11 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::suite::{Profile, RequestBody, Role, Scenario, Suite, SuiteError};
+use super::suite::{Profile, RequestBody, Role, Scenario, Suite};
 use super::{Answer, Content};
 use crate::cli::units;
 use crate::engine::Template;
+use crate::toml_file::{TomlError, TomlText};
 
 mod by_profile;
 mod contender;
@@ -123,21 +124,17 @@ fn default_profiles() -> BTreeMap<String, Profile> {
     ])
 }
 
-/// The file, its text, and the means to point into it.
+/// The file, and what its parts are checked against.
 struct Source<'a> {
-    path: &'a str,
-    text: &'a str,
+    file: TomlText<'a>,
     data_dir: &'a Path,
     /// Names of the profiles.
     profiles: BTreeSet<String>,
 }
 
-pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, SuiteError> {
-    let mut source = Source { path, text, data_dir, profiles: BTreeSet::new() };
-    let file: SuiteToml = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        source.error(at, error.message().trim().replace('\n', ", "))
-    })?;
+pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, TomlError> {
+    let mut source = Source { file: TomlText { path, text }, data_dir, profiles: BTreeSet::new() };
+    let file: SuiteToml = source.file.parse()?;
     let mut suite = Suite {
         text: text.to_owned(),
         ceiling: file.ceiling,
@@ -165,16 +162,15 @@ pub(super) fn parse(path: &str, text: &str, data_dir: &Path) -> Result<Suite, Su
 }
 
 impl Source<'_> {
-    fn error(&self, at: usize, message: String) -> SuiteError {
-        let line = self.text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
-        SuiteError::Invalid { path: self.path.to_owned(), line, message }
+    fn error(&self, at: usize, message: String) -> TomlError {
+        self.file.error(at, message)
     }
 
-    fn duration(&self, text: &Spanned<String>) -> Result<Duration, SuiteError> {
+    fn duration(&self, text: &Spanned<String>) -> Result<Duration, TomlError> {
         units::duration(text.get_ref()).map_err(|message| self.error(text.span().start, message))
     }
 
-    fn profile(&self, profile: &ProfileToml) -> Result<Profile, SuiteError> {
+    fn profile(&self, profile: &ProfileToml) -> Result<Profile, TomlError> {
         if *profile.trials.get_ref() == 0 {
             let message = "trials must be 1 or more".to_owned();
             return Err(self.error(profile.trials.span().start, message));
@@ -196,7 +192,7 @@ impl Source<'_> {
         })
     }
 
-    fn scenario(&self, toml: ScenarioToml) -> Result<Scenario, SuiteError> {
+    fn scenario(&self, toml: ScenarioToml) -> Result<Scenario, TomlError> {
         let at = toml.name.span().start;
         if let Some(message) = client_error(&toml) {
             return Err(self.error(at, message.into()));
@@ -238,7 +234,7 @@ impl Source<'_> {
         })
     }
 
-    fn path(&self, path: &Spanned<String>) -> Result<(), SuiteError> {
+    fn path(&self, path: &Spanned<String>) -> Result<(), TomlError> {
         let text = path.get_ref();
         if !text.starts_with('/') {
             return Err(self.error(path.span().start, format!("path {text:?} must begin with /")));
@@ -255,7 +251,7 @@ impl Source<'_> {
     fn headers(
         &self,
         toml: BTreeMap<String, Spanned<String>>,
-    ) -> Result<Vec<(String, String)>, SuiteError> {
+    ) -> Result<Vec<(String, String)>, TomlError> {
         let mut headers = Vec::new();
         for (name, value) in toml {
             let at = value.span().start;
@@ -276,12 +272,12 @@ impl Source<'_> {
     }
 
     /// Whether the engine can expand the placeholders.
-    fn template(&self, text: &Spanned<String>) -> Result<(), SuiteError> {
+    fn template(&self, text: &Spanned<String>) -> Result<(), TomlError> {
         let parsed = Template::parse(text.get_ref()).map(drop);
         parsed.map_err(|error| self.error(text.span().start, error.to_string()))
     }
 
-    fn answer(&self, toml: AnswerToml) -> Result<Answer, SuiteError> {
+    fn answer(&self, toml: AnswerToml) -> Result<Answer, TomlError> {
         let content = match toml.content {
             None => Content::Any,
             Some(content) => {
@@ -311,7 +307,7 @@ impl Source<'_> {
         })
     }
 
-    fn scenario_name(&self, suite: &Suite, name: &str, at: usize) -> Result<(), SuiteError> {
+    fn scenario_name(&self, suite: &Suite, name: &str, at: usize) -> Result<(), TomlError> {
         if suite.scenario(name).is_some() {
             return Ok(());
         }

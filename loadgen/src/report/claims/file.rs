@@ -5,6 +5,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
+use crate::toml_file::{self, TomlError, TomlText};
+
 /// The claims that are built in.
 const BUILT_IN: &str = include_str!("../../../claims.toml");
 
@@ -107,29 +109,6 @@ pub struct Expected {
     pub high: Option<f64>,
 }
 
-/// Why the claims cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ClaimsError {
-    /// The file cannot be read.
-    #[error("{path}: {source}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Something in the file is wrong.
-    #[error("{path}:{line}: {message}")]
-    Invalid {
-        /// The file.
-        path: String,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClaimsToml {
@@ -170,7 +149,7 @@ impl Claims {
     ///
     /// # Errors
     /// What is wrong in them; a test makes sure that nothing is.
-    pub fn built_in() -> Result<Self, ClaimsError> {
+    pub fn built_in() -> Result<Self, TomlError> {
         Self::parse("claims.toml", BUILT_IN)
     }
 
@@ -178,23 +157,15 @@ impl Claims {
     ///
     /// # Errors
     /// A file that cannot be read, or what is wrong in it, with its line.
-    pub fn load(path: &Path) -> Result<Self, ClaimsError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&name, &text),
-            Err(source) => Err(ClaimsError::Read { path: name, source }),
-        }
+    pub fn load(path: &Path) -> Result<Self, TomlError> {
+        let (text, path) = toml_file::read(path)?;
+        Self::parse(&path, &text)
     }
 
-    fn parse(path: &str, text: &str) -> Result<Self, ClaimsError> {
-        let error = |at: usize, message: String| {
-            let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
-            ClaimsError::Invalid { path: path.to_owned(), line, message }
-        };
-        let file: ClaimsToml = toml::from_str(text).map_err(|problem| {
-            let at = problem.span().map_or(0, |span| span.start);
-            error(at, problem.message().trim().replace('\n', ", "))
-        })?;
+    fn parse(path: &str, text: &str) -> Result<Self, TomlError> {
+        let source = TomlText { path, text };
+        let error = |at: usize, message: String| source.error(at, message);
+        let file: ClaimsToml = source.parse()?;
         let mut claims: Vec<Claim> = Vec::new();
         for claim in file.claim {
             let name = claim.name.get_ref().clone();

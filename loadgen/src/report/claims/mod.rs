@@ -8,7 +8,7 @@ mod text;
 
 use serde::Serialize;
 
-pub use file::{Article, Claim, Claims, ClaimsError, Expected, Measure, Side};
+pub use file::{Article, Claim, Claims, Expected, Measure, Side};
 pub use judge::{AtLevel, Judged, Outcome, judge};
 pub use markdown::{page, section};
 pub use text::{measured, native, summary, text};

@@ -7,7 +7,8 @@ use toml::Spanned;
 
 use super::Source;
 use crate::cli::units;
-use crate::scenario::{SuiteError, Window};
+use crate::scenario::Window;
+use crate::toml_file::TomlError;
 
 /// Requests per second where a scenario does not say what is usual.
 const TYPICAL_RATE: f64 = 10_000.0;
@@ -19,7 +20,7 @@ impl Source<'_> {
     pub(super) fn connections(
         &self,
         toml: ByProfile<Vec<u32>>,
-    ) -> Result<BTreeMap<String, Vec<u32>>, SuiteError> {
+    ) -> Result<BTreeMap<String, Vec<u32>>, TomlError> {
         let mut connections = BTreeMap::new();
         for (profile, levels) in toml {
             if levels.get_ref().is_empty() || levels.get_ref().contains(&0) {
@@ -32,7 +33,7 @@ impl Source<'_> {
     }
 
     /// The profiles that something belongs to.
-    pub(super) fn belongs_to(&self, toml: Vec<Spanned<String>>) -> Result<Vec<String>, SuiteError> {
+    pub(super) fn belongs_to(&self, toml: Vec<Spanned<String>>) -> Result<Vec<String>, TomlError> {
         for profile in &toml {
             self.check_profile(profile.get_ref(), profile.span().start)?;
         }
@@ -44,7 +45,7 @@ impl Source<'_> {
         &self,
         requests: ByProfile<u64>,
         duration: ByProfile<String>,
-    ) -> Result<BTreeMap<String, Window>, SuiteError> {
+    ) -> Result<BTreeMap<String, Window>, TomlError> {
         let mut windows = BTreeMap::new();
         for (profile, count) in requests {
             let at = count.span().start;
@@ -71,7 +72,7 @@ impl Source<'_> {
     pub(super) fn cpu_quota(
         &self,
         toml: ByProfile<f64>,
-    ) -> Result<BTreeMap<String, f64>, SuiteError> {
+    ) -> Result<BTreeMap<String, f64>, TomlError> {
         let mut quotas = BTreeMap::new();
         for (profile, cpus) in toml {
             let at = cpus.span().start;
@@ -84,7 +85,7 @@ impl Source<'_> {
     }
 
     /// Requests per second for the estimate of time.
-    pub(super) fn typical_rate(&self, toml: Option<Spanned<f64>>) -> Result<f64, SuiteError> {
+    pub(super) fn typical_rate(&self, toml: Option<Spanned<f64>>) -> Result<f64, TomlError> {
         let Some(rate) = toml else { return Ok(TYPICAL_RATE) };
         if rate.get_ref().is_finite() && *rate.get_ref() > 0.0 {
             return Ok(rate.into_inner());
@@ -93,7 +94,7 @@ impl Source<'_> {
         Err(self.error(rate.span().start, message))
     }
 
-    fn check_profile(&self, name: &str, at: usize) -> Result<(), SuiteError> {
+    fn check_profile(&self, name: &str, at: usize) -> Result<(), TomlError> {
         if self.profiles.contains(name) {
             return Ok(());
         }

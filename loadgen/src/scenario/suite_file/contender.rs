@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Source;
-use crate::scenario::{Contender, Role, Suite, SuiteError, Workers};
+use crate::scenario::{Contender, Role, Suite, Workers};
+use crate::toml_file::TomlError;
 
 /// What may stand in braces in a contender's command, environment and version command.
 const PLACEHOLDERS: &[&str] = &[
@@ -55,7 +56,7 @@ impl Source<'_> {
         toml: ContenderToml,
         suite: &Suite,
         taken: &mut BTreeSet<(String, String)>,
-    ) -> Result<Contender, SuiteError> {
+    ) -> Result<Contender, TomlError> {
         let at = toml.name.span().start;
         let name = toml.name.into_inner();
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
@@ -106,7 +107,7 @@ impl Source<'_> {
     }
 
     /// Whether everything in braces stands for something.
-    fn placeholders(&self, suite: &Suite, texts: &[String], at: usize) -> Result<(), SuiteError> {
+    fn placeholders(&self, suite: &Suite, texts: &[String], at: usize) -> Result<(), TomlError> {
         for text in texts {
             for open in text.match_indices('{').map(|(open, _)| open) {
                 let Some(close) = text[open..].find('}') else { continue };
