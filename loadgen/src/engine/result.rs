@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
 /// The figures of one run. Invariant: `sent = completed + failed + timed_out + in_flight_at_end`.
 #[derive(Clone, Debug)]
@@ -53,8 +54,8 @@ pub struct RunResult {
 /// Width of one bar of [`RunResult::timeline`].
 pub const TIMELINE_STEP: Duration = Duration::from_millis(100);
 
-/// Where each request of the measured window ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where each request of the measured window ended; in every result as it stands here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCounts {
     /// First byte handed to the kernel.
     pub sent: u64,
@@ -171,8 +172,9 @@ impl ErrorKind {
     }
 }
 
-/// How often a kind of failure was seen, and what the first one looked like.
-#[derive(Clone, Debug, Default)]
+/// How often a kind of failure was seen, and what the first one looked like; in every result as it
+/// stands here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTally {
     /// Occurrences.
     pub count: u64,

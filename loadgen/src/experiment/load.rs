@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::preflight::{AnswerShape, Reach};
-use super::record::{Failure, Load, Requests};
+use super::record::Load;
 use crate::engine::{
     Addresses, Body, Expectations, Framing, Pacing, RequestSpec, RunResult, RunSpec, Sampling,
     Stop, Target, Template, TlsSpec,
@@ -155,26 +155,16 @@ pub fn load(result: &RunResult, connections: u32) -> Load {
         let alpn = tls.alpn.as_deref().unwrap_or("no ALPN");
         format!("{} {} {alpn}", tls.version, tls.cipher)
     });
-    let failure = |kind: &crate::engine::ErrorTally| Failure {
-        count: kind.count,
-        example: kind.example.clone(),
-    };
     Load {
         elapsed_s,
         warmup_s: result.warmup.elapsed.as_secs_f64(),
         warmup_steady: None,
-        requests: Requests {
-            sent: counts.sent,
-            completed: counts.completed,
-            failed: counts.failed,
-            timed_out: counts.timed_out,
-            in_flight_at_end: counts.in_flight_at_end,
-        },
+        requests: counts,
         rate_per_s,
         service_time_us,
         service_time_ns_hdr: histogram::encode(&result.service_time_ns),
         status: result.status.clone(),
-        errors: result.errors.iter().map(|(k, t)| (k.name().to_owned(), failure(t))).collect(),
+        errors: result.errors.iter().map(|(k, t)| (k.name().to_owned(), t.clone())).collect(),
         bytes_received: result.bytes.received,
         bytes_sent: result.bytes.sent,
         content_checked: result.samples.checked,

@@ -13,6 +13,7 @@ use super::preflight::AnswerShape;
 use super::sampler::{Memory, WindowCost};
 use super::stats::{Interval, NOISE_THRESHOLD};
 use super::verdict::Verdict;
+pub use crate::engine::{ErrorTally as Failure, RequestCounts as Requests};
 use crate::histogram::Times;
 
 /// Value of [`Comparison::schema`].
@@ -114,25 +115,6 @@ pub struct Load {
     pub littles_law_residual: f64,
     /// Completed requests in each tenth of a second.
     pub timeline: Vec<u64>,
-}
-
-/// Requests of a window: `sent = completed + failed + timed_out + in_flight_at_end`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are those of the engine")]
-pub struct Requests {
-    pub sent: u64,
-    pub completed: u64,
-    pub failed: u64,
-    pub timed_out: u64,
-    pub in_flight_at_end: u64,
-}
-
-/// A kind of failure: how often, and the first one in words.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct Failure {
-    pub count: u64,
-    pub example: String,
 }
 
 /// A whole comparison, as in `result.json`; everything else is derived from it.

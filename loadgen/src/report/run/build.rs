@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use hdrhistogram::Histogram;
 
 use super::{
-    Bytes, Connects, Failure, Generator, Histograms, Loop, Requests, RunReport, SCHEMA, Samples,
-    Schedule, Timeline, Times, Tls, Warmup, notes,
+    Bytes, Connects, Failure, Generator, Histograms, Loop, RunReport, SCHEMA, Samples, Schedule,
+    Timeline, Times, Tls, Warmup, notes,
 };
 use crate::engine::{Pacing, RunResult, RunSpec, Stop, TIMELINE_STEP};
 use crate::histogram::{encode, finite};
@@ -40,13 +40,7 @@ impl RunReport {
             seed: seeded.then_some(spec.seed),
             elapsed_s: result.elapsed.as_secs_f64(),
             interrupted: result.interrupted,
-            requests: Requests {
-                sent: result.requests.sent,
-                completed: result.requests.completed,
-                failed: result.requests.failed,
-                timed_out: result.requests.timed_out,
-                in_flight_at_end: result.requests.in_flight_at_end,
-            },
+            requests: result.requests,
             rate_per_s: per_second(result.requests.completed, result.elapsed.as_secs_f64()),
             service_time_us: Times::of(&result.service_time_ns),
             response_time_us: result.response_time_ns.as_ref().map(Times::of),
@@ -106,11 +100,7 @@ fn threads(spec: &RunSpec) -> u64 {
 }
 
 fn errors(result: &RunResult) -> std::collections::BTreeMap<String, Failure> {
-    let failure = |tally: &crate::engine::ErrorTally| Failure {
-        count: tally.count,
-        example: tally.example.clone(),
-    };
-    result.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), failure(tally))).collect()
+    result.errors.iter().map(|(kind, tally)| (kind.name().to_owned(), tally.clone())).collect()
 }
 
 fn generator(result: &RunResult) -> Generator {

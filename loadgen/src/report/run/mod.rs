@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::engine::{ErrorTally as Failure, RequestCounts as Requests};
 pub use crate::histogram::{HistogramError, Times, decode, encode};
 pub use csv::csv;
 pub use markdown::markdown;
@@ -113,30 +114,6 @@ pub struct Tls {
     pub cipher: String,
     /// Protocol selected by ALPN.
     pub alpn: Option<String>,
-}
-
-/// `sent = completed + failed + timed_out + in_flight_at_end`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Requests {
-    /// First byte handed to the kernel.
-    pub sent: u64,
-    /// Complete and right.
-    pub completed: u64,
-    /// Ended by an error or a wrong response.
-    pub failed: u64,
-    /// Ended by the timeout.
-    pub timed_out: u64,
-    /// Not complete when the window ended; not a failure.
-    pub in_flight_at_end: u64,
-}
-
-/// A kind of failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    /// Occurrences.
-    pub count: u64,
-    /// The first one, in words.
-    pub example: String,
 }
 
 /// Bytes on the connections; for TLS, of the plaintext.
