@@ -60,7 +60,9 @@ pub fn of_scenario(comparison: &Comparison, cells: &[&CellResult]) -> String {
     if comparison.manifest.trials_per_cell < MIN_TRIALS {
         parts.push("Too few trials to tell contenders apart".to_owned());
     } else {
-        parts.push(order(&groups(cells), cells.iter().any(|cell| cell.rank == Some(1))));
+        let ahead = (!cells.iter().any(|cell| cell.rank == Some(1)))
+            .then(|| if with(Verdict::SinkBound).is_empty() { "generator" } else { "sink" });
+        parts.push(order(&groups(cells), ahead));
     }
     let reasons = [
         (Verdict::ClientBound, "limited by the generator, so at least this"),
@@ -99,8 +101,9 @@ fn groups<'a>(cells: &[&'a CellResult]) -> Vec<Vec<&'a str>> {
     groups.into_iter().map(|(_, names)| names).collect()
 }
 
-/// The groups in words; `first` unless others, which cannot be ranked, were ahead of them.
-fn order(groups: &[Vec<&str>], first: bool) -> String {
+/// The groups in words; others, which cannot be ranked, were ahead of them where there is a `limit`:
+/// what held those back.
+fn order(groups: &[Vec<&str>], limit: Option<&str>) -> String {
     match groups {
         [] => "Nothing can be ranked".into(),
         [only] if only.len() == 1 => format!("Only {} can be ranked", only[0]),
@@ -112,10 +115,11 @@ fn order(groups: &[Vec<&str>], first: bool) -> String {
             };
             let each: Vec<String> = groups.iter().map(names).collect();
             let each = each.join(", then ");
-            if first {
-                format!("Fastest first: {each}")
-            } else {
-                format!("Fastest first, behind those that only the generator held back: {each}")
+            match limit {
+                None => format!("Fastest first: {each}"),
+                Some(limit) => {
+                    format!("Fastest first, behind those that only the {limit} held back: {each}")
+                }
             }
         }
     }
@@ -153,15 +157,15 @@ mod tests {
             cell("bad", Verdict::Invalid, None),
         ];
         let groups = groups(&cells.iter().collect::<Vec<_>>());
-        assert_eq!(order(&groups, true), "Fastest first: rust, then node and deno (tied)");
+        assert_eq!(order(&groups, None), "Fastest first: rust, then node and deno (tied)");
         assert_eq!(
-            order(&groups, false),
-            "Fastest first, behind those that only the generator held back: rust, then node and deno \
+            order(&groups, Some("sink")),
+            "Fastest first, behind those that only the sink held back: rust, then node and deno \
              (tied)"
         );
-        assert_eq!(order(&groups[1..], true), "The trials do not tell node and deno apart");
-        assert_eq!(order(&groups[..1], true), "Only rust can be ranked");
-        assert_eq!(order(&[], true), "Nothing can be ranked");
+        assert_eq!(order(&groups[1..], None), "The trials do not tell node and deno apart");
+        assert_eq!(order(&groups[..1], None), "Only rust can be ranked");
+        assert_eq!(order(&[], None), "Nothing can be ranked");
         assert_eq!(and(&["a", "b", "c"]), "a, b and c");
     }
 }

@@ -22,6 +22,11 @@ const CHARACTER: f64 = 6.4;
 /// Larger figures are not drawn: nothing measured is as large, and plotters counts px in 32 bits.
 const LARGEST: f64 = 1e15;
 
+/// Attributes that a page says itself or that are so without being said: a fifth of a large page. Text
+/// cannot hold them: in it, plotters escapes `"`.
+const SAID_BY_THE_PAGE: [&str; 3] =
+    [" opacity=\"1\"", " font-family=\"sans-serif\"", " stroke=\"none\""];
+
 /// A chart that could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("chart cannot be drawn: {0}")]
@@ -44,7 +49,10 @@ pub struct Chart {
 impl Chart {
     /// For a page that has [`css`] and [`hatching`]: follows the page's theme, font and width.
     pub fn inline(&self) -> String {
-        let svg = recoloured(&self.svg, theme::variable);
+        let mut svg = recoloured(&self.svg, theme::variable);
+        for said in SAID_BY_THE_PAGE {
+            svg = svg.replace(said, "");
+        }
         // The first line is plotters' own: `<svg width="…" height="…" viewBox=…`.
         match (svg.find(" width=\""), svg.find(" viewBox=")) {
             (Some(from), Some(to)) if from < to => format!("{}{}", &svg[..from], &svg[to..]),
@@ -125,7 +133,7 @@ mod tests {
 
     #[test]
     fn colours_are_replaced_and_text_is_not() {
-        let svg = "<svg width=\"1\" viewBox=\"0\"><rect fill=\"#010101\"/><rect fill=\"#020100\"/>\
+        let svg = "<svg width=\"1\" viewBox=\"0\"><rect opacity=\"1\" fill=\"#010101\"/><rect fill=\"#020100\"/>\
                    <rect fill=\"#ABCDEF\"/><text>&quot;#010101</text></svg>";
         let chart = Chart { name: "x".into(), svg: svg.into() };
         let inline = chart.inline();
@@ -133,6 +141,7 @@ mod tests {
         for part in ["\"var(--ink)\"", "\"var(--s10)\"", "\"#ABCDEF\"", ">&quot;#010101<"] {
             assert!(inline.contains(part), "{part} in {inline}");
         }
+        assert!(!inline.contains("opacity"), "{inline}");
         let file = chart.standalone();
         assert!(file.contains("id=\"hatch\"") && !file.contains("var("), "{file}");
     }

@@ -92,7 +92,7 @@ fn overview(comparison: &Comparison, figures: &[Figures]) -> Markup {
 fn legend() -> Markup {
     markup! {
         "Whiskers are 95 % bootstrap intervals over trials. "
-        span.mark { span.key.hatched {} " limited" } " by the generator: at least this (≥); where the ceiling is, shares are at most \
+        span.mark { span.key.hatched {} " limited" } " by the generator (uploads: the sink): at least this (≥); where the ceiling is, shares are at most \
          these (≤). "
         span.mark { span.key.pale {} " measured" } " on a noisy host."
     }
