@@ -21,19 +21,26 @@ pub fn of_scenario(manifest: &Manifest, scenario: &str) -> Option<String> {
     let of_scenario: Vec<_> = manifest.windows.iter().filter(|w| w.scenario == scenario).collect();
     let (first, rest) = of_scenario.split_first()?;
     let general = length(first);
-    let others: Vec<String> = rest
-        .iter()
-        .filter(|window| length(window) != general)
-        .map(|window| format!("{} {}", window.contender, length(window)))
-        .collect();
+    let mut others: Vec<(String, Vec<&str>)> = Vec::new();
+    for window in rest.iter().filter(|window| length(window) != general) {
+        let own = length(window);
+        match others.iter_mut().find(|(length, _)| *length == own) {
+            Some((_, names)) => names.push(&window.contender),
+            None => others.push((own, vec![&window.contender])),
+        }
+    }
     let plain = first.requests.is_none()
         && others.is_empty()
         && (first.duration_s - manifest.duration_s).abs() < 1e-9;
     if plain && first.cpu_quota.is_none() {
         return None;
     }
+    let others: Vec<String> = others
+        .into_iter()
+        .map(|(length, names)| format!("{} {length}", names.join(", ")))
+        .collect();
     let others =
-        if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+        if others.is_empty() { String::new() } else { format!(" ({})", others.join("; ")) };
     let quota = first
         .cpu_quota
         .map_or_else(String::new, |cpus| format!("; every contender limited to {cpus} CPUs"));
@@ -80,10 +87,12 @@ mod tests {
         let counted = manifest(vec![
             window("rust", Some(5_000_000), 50.0),
             window("node-fastify", Some(1_000_000), 10.0),
+            window("bun-elysia", Some(1_000_000), 10.0),
+            window("slow", None, 60.0),
         ]);
         assert_eq!(
             of_scenario(&counted, "hello").unwrap(),
-            "5,000,000 requests (node-fastify 1,000,000 requests)"
+            "5,000,000 requests (node-fastify, bun-elysia 1,000,000 requests; slow 60 s)"
         );
         assert!(of_all(&counted).starts_with("the number of requests"));
         let plain = manifest(vec![window("rust", None, 1.5)]);
