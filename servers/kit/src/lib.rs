@@ -29,7 +29,7 @@ pub use body::{Body, FileBody};
 #[doc(hidden)]
 pub use mimalloc;
 pub use request::{BodyError, Request, RequestBody};
-pub use response::{Response, json, json_error, no_content, plain_error, text};
+pub use response::{Response, json, json_error, no_content, plain_error, reusing, text};
 pub use run::run;
 pub use scenario::{Errors, Methods, NoArgs, Scenario, Setup};
 pub use workers::blocking;

@@ -1,7 +1,7 @@
 //! Answers in the forms the scenarios share.
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 
 use crate::{Body, Request};
 
@@ -19,15 +19,23 @@ fn ok(content_type: HeaderValue, body: Body) -> Response {
     response
 }
 
-/// 200 with a `text/plain` body. The memory of the request's fields serves the answer's, which saves
-/// two allocations of some 5 % of the instructions of a small answer.
+/// 200 with a `text/plain` body, from the memory of the request's fields.
 #[inline]
 #[must_use]
 pub fn text(mut request: Request, body: &'static str) -> Response {
-    let mut fields = std::mem::take(request.headers_mut());
+    let fields = std::mem::take(request.headers_mut());
+    let mut response = reusing(fields, Body::from_static(body.as_bytes()));
+    response.headers_mut().insert(CONTENT_TYPE, TEXT);
+    response
+}
+
+/// 200 with this body and no fields. The memory of the request's `fields` serves the answer's, which
+/// saves two allocations of some 5 % of the instructions of a small answer.
+#[inline]
+#[must_use]
+pub fn reusing(mut fields: HeaderMap, body: Body) -> Response {
     fields.clear();
-    fields.insert(CONTENT_TYPE, TEXT);
-    let mut response = Response::new(Body::from_static(body.as_bytes()));
+    let mut response = Response::new(body);
     *response.headers_mut() = fields;
     response
 }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderValue, header};
 use rustix::fs::Stat;
 
 /// The validators of a file.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Validators {
     /// The entity tag with its quotes: strong, for it has the nanosecond of the last change.
-    pub(crate) etag: String,
+    pub(crate) etag: HeaderValue,
     /// The last change, to the second, as HTTP has it.
     pub(crate) modified: SystemTime,
 }
@@ -30,7 +30,7 @@ impl Validators {
         // A file older than 1970 counts as of 1970: HTTP has no use for more.
         let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
         Self {
-            etag: format!("\"{seconds:x}.{:x}-{:x}\"", stat.st_mtime_nsec, stat.st_size),
+            etag: entity_tag(seconds, stat.st_mtime_nsec, u64::try_from(stat.st_size).unwrap_or(0)),
             modified: UNIX_EPOCH + Duration::from_secs(seconds),
         }
     }
@@ -62,8 +62,7 @@ impl Validators {
     /// (RFC 9110, 13.1.5).
     pub(crate) fn allows_range(&self, headers: &HeaderMap) -> bool {
         headers.get(header::IF_RANGE).is_none_or(|value| {
-            value.as_bytes() == self.etag.as_bytes()
-                || date(headers, &header::IF_RANGE) == Some(self.modified)
+            value == self.etag || date(headers, &header::IF_RANGE) == Some(self.modified)
         })
     }
 
@@ -73,11 +72,30 @@ impl Validators {
             value.split(',').map(str::trim).any(|tag| {
                 let strong = tag.strip_prefix("W/");
                 tag == "*"
-                    || tag == self.etag
-                    || (how == Comparison::Weak && strong == Some(&self.etag))
+                    || self.etag == tag
+                    || (how == Comparison::Weak && strong.is_some_and(|tag| self.etag == tag))
             })
         })
     }
+}
+
+/// `"seconds.nanoseconds-size"` in hexadecimal.
+fn entity_tag(seconds: u64, nanoseconds: u64, size: u64) -> HeaderValue {
+    // Three numbers of at most 16 digits, two between them, two around them.
+    let mut tag = [0; 3 * 16 + 4];
+    let mut length = 0;
+    for (before, number) in [(b'"', seconds), (b'.', nanoseconds), (b'-', size)] {
+        tag[length] = before;
+        length += 1;
+        let digits = (64 - (number | 1).leading_zeros()).div_ceil(4);
+        for digit in (0..digits).rev() {
+            tag[length] = b"0123456789abcdef"[(number >> (4 * digit) & 15) as usize];
+            length += 1;
+        }
+    }
+    tag[length] = b'"';
+    // Digits and quotes are always a valid value.
+    HeaderValue::from_bytes(&tag[..=length]).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,7 +112,6 @@ fn date(headers: &HeaderMap, name: &header::HeaderName) -> Option<SystemTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::HeaderValue;
 
     const OLD: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     const SAME: &str = "Sun, 06 Nov 1994 08:49:38 GMT";
@@ -105,7 +122,10 @@ mod tests {
     }
 
     fn validators() -> Validators {
-        Validators { etag: "\"a\"".to_owned(), modified: httpdate::parse_http_date(SAME).unwrap() }
+        Validators {
+            etag: HeaderValue::from_static("\"a\""),
+            modified: httpdate::parse_http_date(SAME).unwrap(),
+        }
     }
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -115,6 +135,19 @@ mod tests {
                 (header::HeaderName::from_static(name), HeaderValue::from_static(value))
             })
             .collect()
+    }
+
+    #[test]
+    fn entity_tags_have_all_digits() {
+        for (seconds, nanoseconds, size) in [
+            (0, 0, 0),
+            (0x6a, 0x10, 0xfff),
+            (1_764_500_000, 999_999_999, 12_345),
+            (u64::MAX, u64::MAX, u64::MAX),
+        ] {
+            let expected = format!("\"{seconds:x}.{nanoseconds:x}-{size:x}\"");
+            assert_eq!(entity_tag(seconds, nanoseconds, size), expected);
+        }
     }
 
     #[test]

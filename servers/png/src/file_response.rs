@@ -1,10 +1,10 @@
 //! The answer to a request for a file that is open: whole, in part, or not at all.
 
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rustix::{buffer::spare_capacity, io::pread};
 use server_kit::{Body, FileBody, Response};
 
 use crate::{
+    buffer,
     conditions::{Outcome, Validators},
     folder::OpenFile,
     range::{self, Ranged},
@@ -15,32 +15,31 @@ use crate::{
 /// is shorter than the way to another thread. More is streamed.
 const INLINE_BYTES: u64 = 256 * 1024;
 
-/// Answers a GET or, with `get` false, a HEAD.
-pub(crate) fn respond(open: &OpenFile, name: &[u8], headers: &HeaderMap, get: bool) -> Response {
+/// Answers a GET or, with `get` false, a HEAD, with these fields.
+pub(crate) fn respond(open: &OpenFile, name: &[u8], fields: HeaderMap, get: bool) -> Response {
     let length = u64::try_from(open.stat.st_size).unwrap_or(0);
     let validators = Validators::of(&open.stat);
-    let asked = Asked::new(headers);
-    let outcome = if asked.conditions { validators.evaluate(headers) } else { Outcome::Proceed };
+    let asked = Asked::new(&fields);
+    let outcome = if asked.conditions { validators.evaluate(&fields) } else { Outcome::Proceed };
     let mut response = match outcome {
-        Outcome::Failed => status(StatusCode::PRECONDITION_FAILED),
+        Outcome::Failed => return status(StatusCode::PRECONDITION_FAILED),
         Outcome::NotModified => status(StatusCode::NOT_MODIFIED),
         Outcome::Proceed => {
             // Range is defined for GET alone (RFC 9110, 14.2).
             let ranged = match asked.range {
-                Some(value) if get && validators.allows_range(headers) => {
+                Some(value) if get && validators.allows_range(&fields) => {
                     range::parse(value.as_bytes(), length)
                 }
                 _ => Ranged::Whole,
             };
-            match content(open, ranged, length) {
+            match content(open, ranged, length, fields) {
                 Ok(response) => response,
                 Err(error) => return error.response(),
             }
         }
     };
-    let failed = !response.status().is_success() && response.status() != StatusCode::NOT_MODIFIED;
-    if !failed {
-        describe(response.headers_mut(), name, &validators);
+    if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
+        describe(response.headers_mut(), name, validators);
     }
     response
 }
@@ -80,20 +79,25 @@ fn status(status: StatusCode) -> Response {
     response
 }
 
-/// The status, body and `Content-Range` of what is asked for.
-fn content(open: &OpenFile, ranged: Ranged, length: u64) -> Result<Response, NoFile> {
+/// The status, body and `Content-Range` of what is asked for, in the memory of `fields`.
+fn content(
+    open: &OpenFile,
+    ranged: Ranged,
+    length: u64,
+    fields: HeaderMap,
+) -> Result<Response, NoFile> {
     let (first, last) = match ranged {
-        Ranged::Whole => return Ok(Response::new(read(open, 0, length)?)),
+        Ranged::Whole => return Ok(server_kit::reusing(fields, read(open, 0, length)?)),
         Ranged::Part { first, last } => (first, last),
         Ranged::Unsatisfiable => {
             let mut response = status(StatusCode::RANGE_NOT_SATISFIABLE);
-            set(response.headers_mut(), header::CONTENT_RANGE, format!("bytes */{length}"));
+            set(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{length}"));
             return Ok(response);
         }
     };
-    let mut response = Response::new(read(open, first, last - first + 1)?);
+    let mut response = server_kit::reusing(fields, read(open, first, last - first + 1)?);
     *response.status_mut() = StatusCode::PARTIAL_CONTENT;
-    set(response.headers_mut(), header::CONTENT_RANGE, format!("bytes {first}-{last}/{length}"));
+    set(response.headers_mut(), header::CONTENT_RANGE, &format!("bytes {first}-{last}/{length}"));
     Ok(response)
 }
 
@@ -102,35 +106,27 @@ fn read(open: &OpenFile, first: u64, length: u64) -> Result<Body, NoFile> {
         let file = open.file.try_clone().map_err(|_| NoFile::Busy)?;
         return Ok(Body::File(Box::new(FileBody::new(file, first, length))));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(|_| NoFile::Unreadable)?);
-    while (bytes.len() as u64) < length {
-        let position = first + bytes.len() as u64;
-        // A file that was cut short since we asked for its size ends early.
-        match pread(&open.file, spare_capacity(&mut bytes), position) {
-            Ok(0) => return Err(NoFile::Unreadable),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return Err(NoFile::Unreadable),
-        }
-    }
-    bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
-    Ok(Body::Full(bytes.into()))
+    let length = usize::try_from(length).map_err(|_| NoFile::Unreadable)?;
+    // A file that was cut short since we asked for its size ends early.
+    let bytes = buffer::read(&open.file, first, length).map_err(|_| NoFile::Unreadable)?;
+    Ok(Body::Full(bytes))
 }
 
 /// Sets the fields that describe a file.
-fn describe(headers: &mut HeaderMap, name: &[u8], validators: &Validators) {
+fn describe(headers: &mut HeaderMap, name: &[u8], validators: Validators) {
     let content_type = content_type(name);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if content_type != PNG {
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     }
     headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    set(headers, header::ETAG, validators.etag.clone());
-    set(headers, header::LAST_MODIFIED, httpdate::fmt_http_date(validators.modified));
+    headers.insert(header::ETAG, validators.etag);
+    set(headers, header::LAST_MODIFIED, &httpdate::fmt_http_date(validators.modified));
 }
 
-fn set(headers: &mut HeaderMap, name: header::HeaderName, value: String) {
+fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     // Digits, quotes and dates are always valid values.
-    if let Ok(value) = HeaderValue::try_from(value) {
+    if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }

@@ -1,6 +1,7 @@
 //! The native reference server of the png scenario: `GET /logo.png` answers the file of that name
 //! in the data folder, read for each request.
 
+mod buffer;
 mod conditions;
 mod file_response;
 mod folder;
@@ -37,18 +38,19 @@ impl Scenario for Png {
     }
 
     fn answer(&'static self, request: Request) -> impl Future<Output = Response> {
-        ready(self.respond(&request))
+        ready(self.respond(request))
     }
 }
 
 impl Png {
-    fn respond(&self, request: &Request) -> Response {
+    fn respond(&self, mut request: Request) -> Response {
+        let fields = std::mem::take(request.headers_mut());
         let opened = target::file_name(request.uri().path())
             .and_then(|name| Ok((self.folder.file(&name)?, name)));
         match opened {
             Ok((file, name)) => {
                 let get = *request.method() == Method::GET;
-                file_response::respond(&file, &name, request.headers(), get)
+                file_response::respond(&file, &name, fields, get)
             }
             Err(error) => error.response(),
         }
