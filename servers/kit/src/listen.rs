@@ -33,17 +33,24 @@ const FULL_NOTICE: Duration = Duration::from_secs(10);
 
 /// Binds `host:port` and listens. The options of the socket are those its connections inherit.
 ///
+/// On a loopback address, connections get a receive buffer of `loopback_receive_bytes`.
+///
 /// # Errors
 ///
 /// With the address and what to do, when it does not exist or is taken.
-pub(crate) fn bind(host: &str, port: u16) -> anyhow::Result<TcpListener> {
+pub(crate) fn bind(
+    host: &str,
+    port: u16,
+    loopback_receive_bytes: Option<usize>,
+) -> anyhow::Result<TcpListener> {
     let host_only = host.trim_start_matches('[').trim_end_matches(']');
     let address = (host_only, port)
         .to_socket_addrs()
         .ok()
         .and_then(|mut addresses| addresses.next())
         .with_context(|| format!("--host {host} is no address of this machine"))?;
-    listen(address).map_err(|error| {
+    let receive_bytes = loopback_receive_bytes.filter(|_| address.ip().is_loopback());
+    listen(address, receive_bytes).map_err(|error| {
         if error.kind() == io::ErrorKind::AddrInUse {
             anyhow::anyhow!(
                 "{address} is in use by another program; stop it, or choose another --port (0 takes a free one)"
@@ -54,12 +61,15 @@ pub(crate) fn bind(host: &str, port: u16) -> anyhow::Result<TcpListener> {
     })
 }
 
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn listen(address: SocketAddr, receive_bytes: Option<usize>) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(MAX_UNSENT_BYTES)?;
     socket.set_nonblocking(true)?;
+    if let Some(bytes) = receive_bytes {
+        socket.set_recv_buffer_size(bytes)?;
+    }
     socket.bind(&address.into())?;
     socket.listen(LISTEN_BACKLOG)?;
     Ok(socket.into())
@@ -171,6 +181,18 @@ mod tests {
         assert_eq!(open(&dispatch), [1, 1, 1, 0]);
         give(&mut dispatch, 15);
         assert_eq!(open(&dispatch), [5, 5, 4, 4]);
+    }
+
+    #[test]
+    fn the_receive_buffer_is_bounded_on_loopback_alone() {
+        let bytes = |host, asked| {
+            let listener = bind(host, 0, asked).unwrap();
+            socket2::SockRef::from(&listener).recv_buffer_size().unwrap()
+        };
+        let usual = bytes("127.0.0.1", None);
+        // Linux doubles what it is asked for, to have room for its own bookkeeping (socket(7)).
+        assert_eq!(bytes("127.0.0.1", Some(64 * 1024)), 128 * 1024);
+        assert_eq!(bytes("0.0.0.0", Some(64 * 1024)), usual);
     }
 
     #[test]

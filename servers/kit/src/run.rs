@@ -53,7 +53,7 @@ fn start<S: Scenario>(args: &ServerArgs, scenario_args: S::Args) -> anyhow::Resu
         http: Box::leak(Box::new(connection::http::<S>())),
         tls,
     };
-    let listener = listen::bind(&args.host, args.port)?;
+    let listener = listen::bind(&args.host, args.port, S::LOOPBACK_RECEIVE_BYTES)?;
     let address = listener.local_addr().context("the listener has no address")?;
     let (handles, mut inboxes): (Vec<_>, Vec<_>) =
         (0..setup.workers).map(|_| Handle::new()).unzip();

@@ -23,6 +23,10 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// Bytes that may be buffered of a connection, each way. A buffer grows to that only as far as
     /// the client fills it.
     const BUFFER_BYTES: usize = 64 * 1024;
+    /// The receive buffer (`SO_RCVBUF`) of connections to a loopback address. Without it, and on
+    /// every other address, the kernel grows the buffer with what comes, as a long way needs. From
+    /// this machine nothing is on its way for long, and what waits outside the CPU's cache costs more.
+    const LOOPBACK_RECEIVE_BYTES: Option<usize> = None;
 
     /// The flags only this server has.
     type Args: clap::Args;
