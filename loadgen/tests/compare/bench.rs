@@ -15,7 +15,7 @@ pub(crate) const HELLO: &str = "[[scenario]]\nname = \"hello\"\n\
     connections = { test = [4] }\n";
 
 const PROFILE: &str = "[profiles.test]\ntrials = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\n\
-    ready_timeout = \"5s\"\n";
+    ready_timeout = \"30s\"\n";
 
 /// A `[[contender]]` on the stub. `{notes}` in a value is a file of the bench.
 pub(crate) fn contender(name: &str, scenario: &str, env: &[(&str, &str)]) -> String {

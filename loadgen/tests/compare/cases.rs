@@ -133,31 +133,38 @@ fn a_contender_that_dies_is_reported_with_what_it_said() {
     assert!(outcome.reason("nowhere").contains("cannot start /nowhere/at/all"));
 }
 
-#[test]
-fn the_same_contender_twice_has_no_winner() {
+/// One comparison of a contender with itself; whether it found a winner.
+fn same_contender_twice() -> Result<(), String> {
     let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("DELAY_MS", "5")])]);
     let outcome = bench.compare(&["--aa", "--trials", "7", "-c", "4"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     let result = outcome.result();
-    let (one, again) = (outcome.cell("one"), outcome.cell("one-again"));
-    assert!(
-        one["rank"].is_null() || again["rank"].is_null() || one["rank"] == again["rank"],
-        "a winner: {one} {again}"
-    );
-    // Whatever else this machine does: intervals overlap, or the medians differ by noise alone.
-    let edge = |cell: &Value, edge: &str| cell["rate_interval"][edge].as_f64().unwrap();
-    let overlap =
-        edge(&one, "low") <= edge(&again, "high") && edge(&again, "low") <= edge(&one, "high");
-    let rate = |cell: &Value| cell["rate_per_s"].as_f64().unwrap();
-    assert!(overlap || (rate(&one) / rate(&again) - 1.0).abs() < 0.02, "{one} {again}");
     let blocks: Vec<&str> = result["manifest"]["order"]
         .as_array()
-        .unwrap()
+        .expect("the order")
         .iter()
-        .map(|trial| trial["contender"].as_str().unwrap())
+        .map(|trial| trial["contender"].as_str().expect("a name"))
         .collect();
     assert_eq!(blocks.len(), 14);
     assert!(blocks.chunks(2).all(|block| block[0] != block[1]), "interleaved: {blocks:?}");
+    let (one, again) = (outcome.cell("one"), outcome.cell("one-again"));
+    if !(one["rank"].is_null() || again["rank"].is_null() || one["rank"] == again["rank"]) {
+        return Err(format!("a winner: {one} {again}"));
+    }
+    // Whatever else this machine does: intervals overlap, or the medians differ by noise alone.
+    let edge = |cell: &Value, edge: &str| cell["rate_interval"][edge].as_f64().expect("a number");
+    let overlap =
+        edge(&one, "low") <= edge(&again, "high") && edge(&again, "low") <= edge(&one, "high");
+    let rate = |cell: &Value| cell["rate_per_s"].as_f64().expect("a number");
+    let near = (rate(&one) / rate(&again) - 1.0).abs() < 0.02;
+    if overlap || near { Ok(()) } else { Err(format!("far apart: {one} {again}")) }
+}
+
+/// An interval of 95 % is wrong now and then, the more so on a busy machine; not three times in a row.
+#[test]
+fn the_same_contender_twice_has_no_winner() {
+    let winners: Vec<_> = (0..3).map_while(|_| same_contender_twice().err()).collect();
+    assert!(winners.len() < 3, "{winners:#?}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ const SHOWS_US: f64 = 1.5e6;
 
 #[test]
 fn a_server_killed_mid_run_is_counted_and_named() {
-    for limit in [["-d", "1s"], ["-n", "1000000"]] {
+    for limit in [["-d", "3s"], ["-n", "1000000"]] {
         let stub = Stub::start("killed-under-load", &[]);
         let outcome = loadgen(&["-c", "4", limit[0], limit[1], &stub.url]);
         assert_eq!(outcome.code, Some(1), "{outcome:#?}");
@@ -42,7 +42,7 @@ fn a_contender_killed_mid_trial_is_invalid_and_the_others_are_measured() {
 #[test]
 fn a_stall_of_the_server_is_latency_and_no_error() {
     let stub = Stub::start("right", &[]);
-    let run = spawn(&["run", "--format", "json", "-d", "4s", "-c", "4", &stub.url]);
+    let run = spawn(&["run", "--format", "json", "-d", "6s", "-c", "4", &stub.url]);
     hold(&stub);
     let outcome = run.wait();
     check(&outcome);
@@ -53,14 +53,14 @@ fn a_stall_of_the_server_is_latency_and_no_error() {
 #[test]
 fn at_a_fixed_rate_a_stall_delays_all_that_was_due() {
     let stub = Stub::start("right", &[]);
-    let rate = ["run", "--format", "json", "--rate", "200", "-d", "4s", "-c", "4", &stub.url];
+    let rate = ["run", "--format", "json", "--rate", "200", "-d", "6s", "-c", "4", &stub.url];
     let run = spawn(&rate);
     hold(&stub);
     let outcome = run.wait();
     check(&outcome);
     outcome.assert_all_right();
     assert!(outcome.number("response_time_us.max") > SHOWS_US, "{outcome:#?}");
-    // Of the requests of four seconds, those of nearly two came late, and four at most show it
+    // Of the requests of six seconds, those of nearly two came late, and four at most show it
     // in their service time.
     let p90 = |times: &str| outcome.number(&format!("{times}.p90"));
     assert!(p90("response_time_us") > 1e5, "{outcome:#?}");
@@ -77,7 +77,7 @@ fn hold(stub: &Stub) {
 #[test]
 fn a_stall_in_a_trial_is_latency_and_no_error() {
     let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("NOTES", "{notes}")])]);
-    let child = bench.start(&["--warmup", "0s", "--duration", "4s"]);
+    let child = bench.start(&["--warmup", "0s", "--duration", "6s"]);
     until(|| bench.notes().contains("answered 50"));
     let pid = i32::try_from(bench.noted_pids()[0]).unwrap();
     let pid = Pid::from_raw(pid).unwrap();

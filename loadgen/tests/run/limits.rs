@@ -41,7 +41,7 @@ fn lg24_every_sample_counts_and_memory_is_flat() {
     let run = spawn(&["run", "--format", "json", "-n", "1000001", "-c", "32", &url]);
     until(|| requests.load(Ordering::Relaxed) > 100_000);
     let early_kib = run.status_kib("VmRSS");
-    until(|| requests.load(Ordering::Relaxed) > 900_000);
+    until(|| requests.load(Ordering::Relaxed) > 700_000);
     let late_kib = run.status_kib("VmHWM");
     let outcome = run.wait();
     outcome.assert_all_right();
@@ -94,9 +94,10 @@ fn read_body(stream: &mut impl Read, buffer: &mut [u8], length: usize) -> Option
 
 #[test]
 fn lg35_connections_share_one_copy_of_a_large_file() {
+    const LENGTH: usize = 40_000_000;
     let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(100_000_000).unwrap();
-    let (url, bodies) = sink(100_000_000);
+    file.as_file().set_len(LENGTH as u64).unwrap();
+    let (url, bodies) = sink(LENGTH);
     let path = file.path().to_str().unwrap();
     let run = spawn(&["run", "--format", "json", "-d", "50s", "-c", "50", "-f", path, &url]);
     until(|| bodies.load(Ordering::Relaxed) >= 50);
@@ -105,8 +106,8 @@ fn lg35_connections_share_one_copy_of_a_large_file() {
     let outcome = run.wait();
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
     assert_eq!(outcome.count("connects.peak_open"), 50);
-    assert!(outcome.count("bytes.sent") >= 50 * 100_000_000, "{outcome:#?}");
-    assert!((95..130).contains(&peak_mib), "50 connections with 100 MB each took {peak_mib} MiB");
+    assert!(outcome.count("bytes.sent") >= 50 * LENGTH as u64, "{outcome:#?}");
+    assert!((38..75).contains(&peak_mib), "50 connections with 40 MB each took {peak_mib} MiB");
 }
 
 #[test]

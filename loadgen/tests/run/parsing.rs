@@ -27,7 +27,7 @@ fn all_right_on_one_connection(bytes: Vec<u8>, args: &[&str]) -> Outcome {
 /// Sends `n` requests over one connection at a time; all must fail with `kind`.
 fn all_fail(bytes: Vec<u8>, next: Next, kind: &str) -> Outcome {
     let server = Server::canned(bytes, next);
-    let outcome = loadgen(&["-c", "1", "-n", "5", "--timeout", "2s", &server.url("/")]);
+    let outcome = loadgen(&["-c", "1", "-n", "5", "--timeout", "20s", &server.url("/")]);
     assert_eq!(outcome.count("requests.failed"), 5, "{outcome:#?}");
     assert_eq!(outcome.errors(kind), 5, "{outcome:#?}");
     assert_eq!(server.requests(), 5, "one error per request, and no silent retry");
@@ -248,7 +248,7 @@ fn a_head_without_end_is_an_error_within_the_limit() {
         while write(conn, &b"X-Endless: header\r\n".repeat(100), Next::Keep) == Next::Keep {}
         Next::Close
     });
-    let outcome = loadgen(&["-c", "1", "-n", "2", "--timeout", "5s", &server.url("/")]);
+    let outcome = loadgen(&["-c", "1", "-n", "2", "--timeout", "20s", &server.url("/")]);
     assert_eq!(outcome.errors("bad_response"), 2, "{outcome:#?}");
     assert!(outcome.count("bytes.received") < 4 << 20, "{outcome:#?}");
 }

@@ -20,13 +20,13 @@ fn lg30_a_self_signed_certificate_is_one_clear_error_that_names_the_flag() {
         [(&["localhost", "127.0.0.1"][..], false), (&["localhost"], true), (&[], true)]
     {
         let (server, _) = secure(names, ca);
-        for limit in [["-n", "100"], ["-d", "20s"]] {
+        for limit in [["-n", "100"], ["-d", "50s"]] {
             let outcome = loadgen(&[limit[0], limit[1], &localhost(&server)]);
             assert_eq!(outcome.code, Some(3));
             assert!(outcome.errors("tls") > 0, "{outcome:#?}");
             assert!(outcome.example("tls").contains("-k"), "{outcome:#?}");
             assert_eq!(server.requests(), 0);
-            assert!(outcome.wall < Duration::from_secs(8), "an early end: {outcome:#?}");
+            assert!(outcome.wall < Duration::from_secs(40), "an early end: {outcome:#?}");
         }
     }
 }
@@ -132,9 +132,10 @@ fn connects_and_handshakes_are_not_in_service_time() {
     assert_eq!(outcome.count("handshake_time_us.count"), 40);
     assert_eq!(outcome.count("connect_time_us.count"), 40);
     let (handshake, service) =
-        (outcome.number("handshake_time_us.p50"), outcome.number("service_time_us.p50"));
+        (outcome.number("handshake_time_us.mean"), outcome.number("service_time_us.mean"));
     let all = outcome.number("elapsed_s") * 1e6 / 40.0;
-    assert!(handshake + service < all * 1.5, "{handshake} + {service} of {all} µs");
+    // One connection at a time: what is in one is not in the other.
+    assert!(handshake + service < all * 1.01, "{handshake} + {service} of {all} µs");
 }
 
 #[test]

@@ -46,6 +46,7 @@ fn kinds(subject: &Subject<'_>) -> [Kind; 5] {
 pub(super) fn cases(cases: &mut Cases, subject: &Subject<'_>, running: &Running) {
     let kinds = kinds(subject);
     cases.case("500 slow clients, again and again", || {
+        wake_all_workers(subject, running)?;
         let before = running.resident_bytes()?;
         let mut resident = vec![visit(&kinds, subject, running).context("the first time")?];
         let each = resident[0].saturating_sub(before) / (kinds.len() * CLIENTS);
@@ -62,6 +63,27 @@ pub(super) fn cases(cases: &mut Cases, subject: &Subject<'_>, running: &Running)
         }
         Err(anyhow!("more with every crowd: {resident:?} bytes"))
     });
+}
+
+/// Has every worker serve, so that all have opened what they need for themselves: on a busy machine one
+/// may still be starting when another answers already.
+fn wake_all_workers(subject: &Subject<'_>, running: &Running) -> Result<()> {
+    let mut clients = Vec::new();
+    // A new connection goes to the worker with the fewest.
+    for _ in 0..2 * thread::available_parallelism()?.get() {
+        let mut client = running.connect()?;
+        client.send(subject.right)?;
+        client.read_response(false)?;
+        clients.push(client);
+    }
+    let (open, deadline) = (running.descriptors()?, Instant::now() + PATIENCE);
+    let served = clients.len();
+    drop(clients);
+    while running.descriptors()? + served > open {
+        ensure!(Instant::now() < deadline, "it keeps connections that were closed");
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 /// Lets them in, sees that others are answered, and waits until the server has sent them away.

@@ -67,7 +67,8 @@ pub(super) fn cases(cases: &mut Cases, subject: &Subject<'_>, running: &Running)
 /// Sends requests until nothing is taken any more, then waits for the server to give up.
 fn never_reading(subject: &Subject<'_>, running: &Running) -> Result<()> {
     let mut client = running.connect()?;
-    client.tcp().set_write_timeout(Some(Duration::from_millis(500)))?;
+    // Longer than the server's limit, so that it is the server that ends this.
+    client.tcp().set_write_timeout(Some(Duration::from_secs(10)))?;
     let many = subject.right.repeat(1 + 100_000 / subject.right.len());
     let started = Instant::now();
     while client.send(&many).is_ok() {
