@@ -14,7 +14,7 @@ pub(crate) const HELLO: &str = "[[scenario]]\nname = \"hello\"\n\
     answer = { media_type = \"text/plain\", content = { text = \"Hello world!\" } }\n\
     connections = { test = [4] }\n";
 
-const PROFILE: &str = "[profiles.test]\ntrials = 1\nwarmup = \"50ms\"\nduration = \"200ms\"\n\
+const PROFILE: &str = "[profiles.test]\ntrials = 1\nwarmup = \"50ms\"\nduration = \"600ms\"\n\
     ready_timeout = \"30s\"\n";
 
 /// A `[[contender]]` on the stub. `{notes}` in a value is a file of the bench.

@@ -40,7 +40,7 @@ fn a_cpu_quota_is_kept_and_told() {
 #[test]
 fn warm_up_lasts_until_the_rate_is_steady_or_its_bound() {
     let profile = "[profiles.steady]\ntrials = 1\nwarmup = \"500ms\"\nwarmup_max = \"2s\"\n\
-        duration = \"200ms\"\n";
+        duration = \"1s\"\n";
     let bench = Bench::new(&[profile, HELLO, &contender("one", "hello", &[("DELAY_MS", "5")])]);
     let outcome = bench.compare(&["--profile", "steady"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");

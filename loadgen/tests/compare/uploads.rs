@@ -65,7 +65,7 @@ fn clients_that_do_not_do_the_work_have_no_figures() {
         &client("dies", "dies", ""),
         "[[contender]]\nname = \"gone\"\nscenarios = [\"up\"]\ncommand = [\"/nowhere/at/all\"]\n",
     ]);
-    let outcome = bench.compare(&["--duration", "100ms"]);
+    let outcome = bench.compare(&["--duration", "300ms"]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     assert_ne!(outcome.cell("right")["verdict"], "invalid", "{}", outcome.reason("right"));
     let boasts = outcome.reason("boasts");

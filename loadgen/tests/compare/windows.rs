@@ -20,7 +20,7 @@ fn a_window_by_count_sends_exactly_so_many_requests() {
     let own = contender("few", "hello", &[]) + "requests = { test = 30 }\n";
     let bench = Bench::new(&[
         &scenario("hello", "requests = { test = 400 }\ntypical_rate = 1000"),
-        &scenario("timed", "duration = { test = \"100ms\" }"),
+        &scenario("timed", "duration = { test = \"300ms\" }"),
         &contender("one", "hello", &[]),
         &own,
         &contender("one", "timed", &[]),
@@ -33,13 +33,13 @@ fn a_window_by_count_sends_exactly_so_many_requests() {
         assert_eq!((&requests["sent"], &requests["completed"]), (&sent.into(), &sent.into()));
     }
     let elapsed = trial(&result, "timed", "one")["load"]["elapsed_s"].as_f64().unwrap();
-    assert!(elapsed >= 0.1, "{elapsed}");
+    assert!(elapsed >= 0.3, "{elapsed}");
     let windows = result["manifest"]["windows"].as_array().unwrap();
     let timed = windows.iter().find(|window| window["scenario"] == "timed").unwrap();
-    assert_eq!(timed["duration_s"], 0.1, "not the profile's 200 ms");
+    assert_eq!(timed["duration_s"], 0.3, "not the profile's 600 ms");
     assert_eq!((windows.len(), &windows[0]["duration_s"]), (3, &0.4.into()), "{windows:?}");
     assert!(outcome.stdout.contains("hello: 400 requests (few 30 requests)"), "{outcome:?}");
-    assert!(outcome.report().contains("Each trial: 0.1 s."), "{}", outcome.report());
+    assert!(outcome.report().contains("Each trial: 0.3 s."), "{}", outcome.report());
 }
 
 #[test]

@@ -131,11 +131,11 @@ fn connects_and_handshakes_are_not_in_service_time() {
     outcome.assert_all_right();
     assert_eq!(outcome.count("handshake_time_us.count"), 40);
     assert_eq!(outcome.count("connect_time_us.count"), 40);
+    // The quickest of each, which no busy machine made longer: a request in which its handshake counted
+    // would take longer than that.
     let (handshake, service) =
-        (outcome.number("handshake_time_us.mean"), outcome.number("service_time_us.mean"));
-    let all = outcome.number("elapsed_s") * 1e6 / 40.0;
-    // One connection at a time: what is in one is not in the other.
-    assert!(handshake + service < all * 1.01, "{handshake} + {service} of {all} µs");
+        (outcome.number("handshake_time_us.min"), outcome.number("service_time_us.min"));
+    assert!(service < handshake, "{outcome:#?}");
 }
 
 #[test]
