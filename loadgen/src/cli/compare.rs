@@ -23,6 +23,7 @@ use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
 use crate::check::kept;
 use crate::experiment::checked::Checked;
 use crate::experiment::contender::Places;
+use crate::experiment::guard::Guard;
 use crate::experiment::pins::{self, Pins};
 use crate::experiment::record::{Comparison, Manifest};
 use crate::experiment::run::{Ended, Plan};
@@ -155,6 +156,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     announce(&stored.manifest, &selection, &profile, store.folder());
 
+    // Before the pinning, which it would inherit.
+    let _guard = Guard::start().context("cannot start the guard of what is started")?;
     pins::pin_this_thread(&pins.generator_cpus).context("cannot pin the generator")?;
     let logs = store.logs();
     let tls = probe::tls_config(&places.cert).context("the certificate cannot be used")?;

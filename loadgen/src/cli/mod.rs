@@ -5,6 +5,7 @@ pub mod claims;
 pub mod compare;
 pub mod completions;
 pub mod diff;
+pub mod guard;
 pub mod interrupt;
 pub mod list;
 pub mod merge;
@@ -71,6 +72,9 @@ enum Command {
     /// Answer as fast as this program can: what `compare` measures the generator's ceiling on
     #[command(hide = true)]
     NullServer(null_server::Args),
+    /// End what a comparison left behind that was killed
+    #[command(hide = true)]
+    Guard(guard::Args),
 }
 
 /// The arguments of a `loadgen compare` command line.
@@ -114,6 +118,7 @@ pub fn main() -> ExitCode {
         Command::Completions(args) => completions::run(&args, &mut Cli::command()),
         Command::Man(args) => completions::man(&args, Cli::command()),
         Command::NullServer(args) => null_server::run(&args),
+        Command::Guard(args) => guard::run(&args),
     };
     outcome.unwrap_or_else(|error| {
         say::say(format_args!("error: {error:#}"));

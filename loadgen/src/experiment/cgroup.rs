@@ -4,6 +4,7 @@
 //! limits are in [`super::cpu_quota`]. See Documentation/admin-guide/cgroup-v2.rst and
 //! cgroup-v1/cpuacct.rst.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -67,8 +68,7 @@ impl Cgroup {
 
     /// The processes in the group.
     pub fn members(&self) -> Vec<i32> {
-        let text = fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
-        text.lines().filter_map(|line| line.parse().ok()).collect()
+        members(&self.dir)
     }
 
     /// Which kind it is, for the result.
@@ -106,7 +106,34 @@ pub(super) fn joinable(dir: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).open(dir.join("cgroup.procs"))
 }
 
-/// Removes a group when its processes were reaped; the kernel may need a moment for that.
+/// The processes in the group in `dir`.
+pub(super) fn members(dir: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// The groups that the process `maker` made, which was in the same group as this one.
+pub(super) fn groups_of(maker: u32) -> Vec<PathBuf> {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    let (own, mounts) = (read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
+    let hierarchies = [(Version::V2, "cpuacct"), (Version::V1, "cpuacct"), (Version::V1, "cpu")];
+    let parents = hierarchies
+        .into_iter()
+        .filter_map(|(version, controller)| parent_dir(&own, &mounts, version, controller));
+    let entries = parents.flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
+    entries
+        .filter(|entry| maker_of(&entry.file_name()) == Some(maker))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// The process that made a group of this name.
+fn maker_of(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_prefix(PREFIX)?.split('-').next()?.parse().ok()
+}
+
+/// Removes a group when its processes were reaped; the kernel may need a moment for that, and tells
+/// nobody when it is over (`cgroup.events` is of version 2 only).
 pub(super) fn remove_dir(dir: &Path) {
     for _ in 0..50 {
         match fs::remove_dir(dir) {
@@ -122,9 +149,8 @@ pub(super) fn remove_dir(dir: &Path) {
 /// which the kernel itself makes sure of.
 fn remove_abandoned(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
-        if maker.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+        let maker = maker_of(&entry.file_name());
+        if maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
     }

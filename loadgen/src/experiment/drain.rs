@@ -46,7 +46,8 @@ impl Drain {
         self.lines.load(Ordering::Relaxed)
     }
 
-    /// Waits until there are at least so many lines, and returns how many there are.
+    /// Waits until there are at least so many lines, and returns how many there are. It looks again
+    /// and again: to be told would cost the reading thread a wake-up for each chunk.
     pub fn wait_for(&self, lines: u64) -> u64 {
         let end = Instant::now() + PATIENCE;
         while self.lines() < lines && Instant::now() < end {

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rustix::process::Pid;
+
+use super::exit::wait_for_exit;
 use super::record::Host;
 
 /// How long a program may take to tell its version.
@@ -72,14 +75,10 @@ pub fn ask(command: &[String]) -> Result<String, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let end = Instant::now() + VERSION_TIMEOUT;
-    while child.try_wait().map_err(failed)?.is_none() {
-        if Instant::now() >= end {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(format!("{} says nothing", command.join(" ")));
-        }
-        std::thread::sleep(Duration::from_millis(2));
+    if !wait_for_exit(Pid::from_child(&child), VERSION_TIMEOUT).map_err(failed)? {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(format!("{} says nothing", command.join(" ")));
     }
     let output = child.wait_with_output().map_err(failed)?;
     let first = |bytes: &[u8]| {

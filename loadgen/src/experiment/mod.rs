@@ -8,6 +8,8 @@ pub mod contender;
 pub mod cpu_quota;
 pub mod drain;
 pub mod executable;
+pub mod exit;
+pub mod guard;
 pub mod host;
 pub mod load;
 pub mod null_server;

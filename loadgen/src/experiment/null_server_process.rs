@@ -15,7 +15,7 @@ use super::probe::Probe;
 use super::process_group::ProcessGroup;
 
 /// How long it may take to start.
-const READY_TIMEOUT: Duration = Duration::from_secs(5);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What it needs for HTTPS.
 #[derive(Clone, Copy)]
@@ -71,6 +71,7 @@ impl NullServerProcess {
     }
 }
 
+/// Asks again and again: nothing tells one process that another listens.
 fn wait_until_ready(reach: &Reach, server: &mut ProcessGroup) -> Result<(), String> {
     let end = Instant::now() + READY_TIMEOUT;
     loop {

@@ -20,6 +20,7 @@ use rustix::thread::sched_setaffinity;
 
 use super::cgroup::Cgroup;
 use super::cpu_quota::{CpuQuota, Throttling};
+use super::exit;
 use super::pins::cpu_set;
 use super::procfs::{self, CpuTime};
 
@@ -33,6 +34,11 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 const MARK: &str = "LOADGEN_PROCESS_GROUP";
 /// Makes each mark another one.
 static NEXT_MARK: AtomicU64 = AtomicU64::new(0);
+
+/// How the environment entry begins that marks all that the process `harness` starts.
+pub(super) fn marks_of(harness: u32) -> String {
+    format!("{MARK}={harness}-")
+}
 
 /// A running program and its descendants.
 #[derive(Debug)]
@@ -64,9 +70,11 @@ impl ProcessGroup {
         // Orphans of the program become children of this process, so that they are found.
         let own = rustix::process::getpid();
         set_child_subreaper(Some(own))?;
-        let mark =
-            format!("{}-{}", own.as_raw_nonzero(), NEXT_MARK.fetch_add(1, Ordering::Relaxed));
-        command.env(MARK, &mark);
+        let number = NEXT_MARK.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}{number}", marks_of(std::process::id()));
+        if let Some((name, value)) = mark.split_once('=') {
+            command.env(name, value);
+        }
         let affinity = cpu_set(cpus);
         let join_cgroup = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
         let join_quota = quota.as_ref().map(CpuQuota::joinable).transpose()?.flatten();
@@ -84,15 +92,7 @@ impl ProcessGroup {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
-        Ok(Self {
-            child,
-            pid,
-            mark: format!("{MARK}={mark}"),
-            quota,
-            cgroup,
-            exit: None,
-            orphans: BTreeSet::new(),
-        })
+        Ok(Self { child, pid, mark, quota, cgroup, exit: None, orphans: BTreeSet::new() })
     }
 
     /// The program's process id.
@@ -123,6 +123,15 @@ impl ProcessGroup {
         self.exit
     }
 
+    /// The same, after waiting for its end, but not longer than `patience`.
+    pub fn wait_for_exit(&mut self, patience: Duration) -> Option<ExitStatus> {
+        if self.exit().is_none() {
+            // An error says that it was waited for already.
+            let _ = exit::wait_for_exit(Pid::from_child(&self.child), patience);
+        }
+        self.exit()
+    }
+
     /// All processes that belong to it and run: the session, the cgroup, those that were left to this
     /// process when their parent died, and the descendants of all.
     pub fn members(&self) -> Vec<i32> {
@@ -138,7 +147,8 @@ impl ProcessGroup {
         let own = |pid: i32, stat: &procfs::ProcessStat| {
             stat.session == self.pid
                 || stat.group == self.pid
-                || (stat.parent == reaper && procfs::has_in_environment(pid, &self.mark))
+                || (stat.parent == reaper
+                    && procfs::has_in_environment(pid, |entry| entry == self.mark))
         };
         members.extend(stats.iter().filter(|(pid, stat)| own(*pid, stat)).map(|(pid, _)| *pid));
         loop {
@@ -208,6 +218,7 @@ impl ProcessGroup {
         }
     }
 
+    /// Looks again and again: the kernel tells the end of children, not that of their descendants.
     fn wait_until_gone(&mut self, timeout: Duration) -> bool {
         let end = Instant::now() + timeout;
         let mut pause = Duration::from_millis(1);
@@ -311,10 +322,7 @@ mod tests {
     #[test]
     fn an_exit_is_seen() {
         let mut group = shell("exit 3");
-        let end = Instant::now() + Duration::from_secs(60);
-        while group.exit().is_none() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        assert_eq!(group.exit().and_then(|status| status.code()), Some(3));
+        let status = group.wait_for_exit(Duration::from_secs(60));
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
     }
 }

@@ -83,10 +83,12 @@ pub fn process_name(pid: i32) -> String {
     name.trim().to_owned()
 }
 
-/// Whether a process was started with `entry` (`NAME=VALUE`) in its environment.
-pub fn has_in_environment(pid: i32, entry: &str) -> bool {
+/// Whether a process was started with such an entry (`NAME=VALUE`) in its environment.
+pub fn has_in_environment(pid: i32, is_wanted: impl Fn(&str) -> bool) -> bool {
     let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|&byte| byte == 0).any(|one| one == entry.as_bytes())
+    environment
+        .split(|&byte| byte == 0)
+        .any(|entry| std::str::from_utf8(entry).is_ok_and(&is_wanted))
 }
 
 /// Clock ticks as time.

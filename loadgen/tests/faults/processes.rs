@@ -126,6 +126,20 @@ fn daemons_that_a_contender_leaves_behind_are_ended() {
 }
 
 #[test]
+fn when_the_comparison_is_killed_the_daemons_of_its_contender_are_gone_too() {
+    let bench = Bench::new(&[
+        HELLO,
+        &contender("leaks", "hello", &[("MODE", "leaks"), ("NOTES", "{notes}")]),
+    ]);
+    let child = bench.start(&["--duration", "50s"]);
+    until(|| bench.noted_pids().len() == 2);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    let outcome = bench.outcome(child);
+    assert_eq!(outcome.status, None, "{outcome:?}");
+    until(|| processes_named_in(&bench.noted_pids()).is_empty());
+}
+
+#[test]
 fn a_second_server_on_a_taken_port_says_so() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();

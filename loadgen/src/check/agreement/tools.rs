@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use rustix::process::Pid;
 use serde_json::Value;
 
 use super::Sample;
+use crate::experiment::exit::wait_for_exit;
 use crate::experiment::procfs;
 
 /// How much longer than its load a program may take to start and to end.
@@ -145,7 +146,7 @@ fn to_its_end(
         .stderr(file.try_clone()?)
         .stdout(file)
         .spawn()?;
-    if !wait_for_exit(&child, time + PATIENCE)? {
+    if !wait_for_exit(Pid::from_child(&child), time + PATIENCE)? {
         child.kill()?;
         child.wait()?;
         return Err(io::Error::other("does not end"));
@@ -155,21 +156,6 @@ fn to_its_end(
     let stat = i32::try_from(child.id()).ok().and_then(procfs::process_stat);
     let ticks = stat.map_or(0, |stat| stat.user_ticks + stat.system_ticks);
     Ok(EndedTool { status: child.wait()?, took, cpu: procfs::ticks(ticks) })
-}
-
-/// Waits until the program has ended, and leaves it to be waited for.
-fn wait_for_exit(child: &Child, patience: Duration) -> io::Result<bool> {
-    let end = Instant::now() + patience;
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-    while Instant::now() < end {
-        match waitid(WaitId::Pid(Pid::from_child(child)), options) {
-            Ok(Some(_)) => return Ok(true),
-            Ok(None) => std::thread::sleep(Duration::from_millis(5)),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(false)
 }
 
 /// `Requests/sec: 1234.5`, and `50%  2.07ms` under `Latency Distribution`.

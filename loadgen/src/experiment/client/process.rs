@@ -22,7 +22,7 @@ use crate::engine::StopFlag;
 const OPENED: &str = "window opened";
 /// Bound on a line: a result has some thousand times in it.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
-/// How often a signal is looked for while nothing comes.
+/// How often the flag that a signal raises is looked at while nothing comes.
 const POLL: Duration = Duration::from_millis(50);
 /// How long a client may take to end when it has nothing left to do.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -210,11 +210,7 @@ impl ClientProcess {
     }
 
     fn wait(&mut self) -> Option<ExitStatus> {
-        let end = Instant::now() + EXIT_TIMEOUT;
-        while self.group.exit().is_none() && Instant::now() < end {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        self.group.exit()
+        self.group.wait_for_exit(EXIT_TIMEOUT)
     }
 }
 

@@ -12,7 +12,7 @@ use super::super::trial::Setting;
 use crate::scenario::Contender;
 
 /// How long it may take to start.
-const READY_TIMEOUT: Duration = Duration::from_secs(5);
+const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running sink.
 pub(super) struct Sink {
@@ -55,6 +55,7 @@ impl Sink {
         Ok(sink)
     }
 
+    /// Asks again and again: nothing tells one process that another listens.
     fn wait_until_ready(&mut self) -> Result<(), String> {
         let end = Instant::now() + READY_TIMEOUT;
         loop {
