@@ -1,11 +1,12 @@
 //! `loadgen check`: this machine and this program, in about a minute.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 
 use super::interrupt;
+use super::output::Sink;
+use super::say::say;
 use super::units::{CpuList, cpu_list};
 use super::{EXIT_FAILURES, EXIT_INTERRUPTED, EXIT_OK};
 use crate::check::{self, Asked, Check, Part, kept};
@@ -61,19 +62,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         client_tls,
         stop,
     };
-    eprintln!(
+    say(format_args!(
         "Checking this machine and this program, about {} seconds. Leave the machine alone meanwhile.",
         if args.quick { 20 } else { 60 }
-    );
-    let check = check::run(asked, |part| eprintln!("  {} …", words(part)));
+    ));
+    let check = check::run(asked, |part| say(format_args!("  {} …", words(part))));
     let text = if args.json {
         serde_json::to_string_pretty(&check)? + "\n"
     } else {
         report::check::text(&check)
     };
-    // A reader that went away (`| head`) has seen enough; the exit status still says it.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let written = Sink::Stdout.write(&text);
     keep(&check);
+    if let Err(error) = written {
+        say(format_args!("error: {error:#}"));
+        return Ok(ExitCode::from(EXIT_FAILURES));
+    }
     Ok(ExitCode::from(if check.interrupted {
         EXIT_INTERRUPTED
     } else if check.publishable {
@@ -96,15 +100,15 @@ fn words(part: Part) -> &'static str {
 /// Keeps a whole check for comparisons; without that they go on as if there were none.
 fn keep(check: &Check) {
     if !check.is_whole() {
-        eprintln!("Not kept for comparisons: only a whole check is (without --quick and --part).");
+        say("Not kept for comparisons: only a whole check is (without --quick and --part).");
         return;
     }
     let Some(file) = kept::path() else {
-        eprintln!("Not kept for comparisons: HOME and XDG_STATE_HOME name no folder.");
+        say("Not kept for comparisons: HOME and XDG_STATE_HOME name no folder.");
         return;
     };
     match kept::keep(check, &file) {
-        Ok(()) => eprintln!("Kept in {} for comparisons on this machine.", file.display()),
-        Err(error) => eprintln!("Not kept for comparisons: {}: {error}", file.display()),
+        Ok(()) => say(format_args!("Kept in {} for comparisons on this machine.", file.display())),
+        Err(error) => say(format_args!("Not kept for comparisons: {}: {error}", file.display())),
     }
 }
