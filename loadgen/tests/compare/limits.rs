@@ -46,7 +46,7 @@ fn warm_up_lasts_until_the_rate_is_steady_or_its_bound() {
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     let load = outcome.result()["trials"][0]["load"].clone();
     let (warmup, steady) = (load["warmup_s"].as_f64().unwrap(), &load["warmup_steady"]);
-    assert!((1.0..10.0).contains(&warmup), "four steps at least, and its bound: {warmup}");
+    assert!((0.7..10.0).contains(&warmup), "a few steps at least, and its bound: {warmup}");
     assert!(warmup > 1.7 || *steady == true, "{warmup} {steady}");
 }
 

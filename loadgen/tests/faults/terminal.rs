@@ -168,7 +168,7 @@ fn a_closed_terminal_ends_the_run_and_its_result_is_in_the_file() {
 #[test]
 fn a_closed_terminal_ends_the_comparison_and_keeps_its_trials() {
     let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("NOTES", "{notes}")])]);
-    let mut terminal = Terminal::start(&bench.command(&["--trials", "200"]));
+    let mut terminal = Terminal::start(&bench.command(&["--trials", "200", "--duration", "2s"]));
     until(|| bench.noted_pids().len() >= 3);
     terminal.act(Action::Close);
     assert_eq!(terminal.wait(), Some(130));
