@@ -92,7 +92,7 @@ fn workers_that_outlive_their_parent_are_gone_before_the_next_contender() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port().to_string();
     drop(free);
-    let outcome = bench.compare(&["--port", &port, "--trials", "2"]);
+    let outcome = bench.compare(&["--port", &port, "--trials", "2", "--duration", "500ms"]);
     assert_eq!(outcome.status, Some(1), "{outcome:?}");
     assert!(outcome.reason("orphans").contains("signal 9"), "{}", outcome.reason("orphans"));
     assert_ne!(outcome.cell("next")["verdict"], "invalid", "{}", outcome.reason("next"));
@@ -136,7 +136,7 @@ fn a_contender_that_dies_is_reported_with_what_it_said() {
 /// One comparison of a contender with itself; whether it found a winner.
 fn same_contender_twice() -> Result<(), String> {
     let bench = Bench::new(&[HELLO, &contender("one", "hello", &[("DELAY_MS", "5")])]);
-    let outcome = bench.compare(&["--aa", "--trials", "7", "-c", "4"]);
+    let outcome = bench.compare(&["--aa", "--trials", "7", "-c", "4", "--duration", "500ms"]);
     assert_eq!(outcome.status, Some(0), "{outcome:?}");
     let result = outcome.result();
     let blocks: Vec<&str> = result["manifest"]["order"]
