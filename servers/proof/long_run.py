@@ -130,7 +130,7 @@ def sample(pids, loads):
 
 def long(seconds, connections):
     kept = ["-c", str(connections), "--rate", str(RATE_PER_S), "-d", f"{seconds}s", "-b", BODY, "/"]
-    closing = ["-k", "--no-keepalive", "-c", str(connections), "--rate", str(RATE_PER_S // 10), "-d", f"{seconds}s", "/"]
+    closing = ["-k", "--no-keepalive", "--connect-timeout", "60s", "-c", str(connections), "--rate", str(RATE_PER_S // 10), "-d", f"{seconds}s", "/"]
     checks = Checks()
     with Server("upload", "--workers", "1") as upload, Server("https", "--workers", "1") as https:
         with Load(upload, *kept) as first, Load(https, *closing) as second:
