@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::bench::{Bench, HELLO, contender, processes_named_in};
 use crate::means::through;
-use crate::support::{Next, Server, ok, spawn, until};
+use crate::support::{Next, Server, ok, until};
 
 /// Ctrl-S: the terminal takes nothing more, and every write to it waits.
 const STOP: Action = Action::Type(b'\x13');
@@ -65,7 +65,8 @@ impl Terminal {
             while terminal.write(b"x").is_ok() {}
         }
         let terminal = || options.open(&name).unwrap();
-        let child = through(&["setsid", "--ctty"], command)
+        // Tests may themselves run under nohup.
+        let child = through(&["env", "--default-signal=HUP", "setsid", "--ctty"], command)
             .env("TERM", "xterm")
             .stdin(terminal())
             .stdout(terminal())
@@ -244,14 +245,19 @@ fn under_nohup_a_run_goes_on_without_its_terminal() {
 
 #[test]
 fn two_hangups_are_one_and_keep_the_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("result.json");
     let server = Server::canned(ok("ok"), Next::Keep);
-    let run = spawn(&["run", "--format", "json", "-d", "50s", "-c", "2", &server.url("/")]);
+    let (path, url) = (file.to_str().unwrap(), server.url("/"));
+    let arguments = ["run", "-d", "50s", "-c", "2", "--format", "json", "-o", path, &url];
+    let mut terminal = Terminal::start(&loadgen(&arguments));
     until(|| server.requests() > 500);
-    run.signal(Signal::HUP);
-    run.signal(Signal::HUP);
-    let outcome = run.wait();
-    crate::support::check(&outcome);
-    assert_eq!(outcome.get("interrupted"), true);
+    let program = Pid::from_child(&terminal.child);
+    kill_process(program, Signal::HUP).unwrap();
+    kill_process(program, Signal::HUP).unwrap();
+    assert_eq!(terminal.wait(), Some(0));
+    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    assert_eq!(result["interrupted"], true);
 }
 
 #[test]
