@@ -5,17 +5,13 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
 
 use super::contender::{self, HOST};
 use super::preflight::Reach;
 use super::probe::Probe;
-use super::process_group::ProcessGroup;
-
-/// How long it may take to start.
-const READY_TIMEOUT: Duration = Duration::from_secs(30);
+use super::process_group::{ProcessGroup, READY_TIMEOUT};
 
 /// What it needs for HTTPS.
 #[derive(Clone, Copy)]
@@ -66,21 +62,9 @@ impl NullServerProcess {
             address: SocketAddr::new(HOST, port),
             tls: tls.map(|tls| Arc::clone(tls.client)),
         };
-        wait_until_ready(&reach, &mut group)?;
+        group
+            .wait_until_ready(|| Probe::connect(reach.address, reach.tls.as_ref(), READY_TIMEOUT))
+            .map_err(|error| format!("the built-in null server does not start: {error}"))?;
         Ok(Self { reach, _group: group })
-    }
-}
-
-/// Asks again and again: nothing tells one process that another listens.
-fn wait_until_ready(reach: &Reach, server: &mut ProcessGroup) -> Result<(), String> {
-    let end = Instant::now() + READY_TIMEOUT;
-    loop {
-        match Probe::connect(reach.address, reach.tls.as_ref(), READY_TIMEOUT) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() >= end || server.exit().is_some() => {
-                return Err(format!("the built-in null server does not start: {error}"));
-            }
-            Err(_) => std::thread::sleep(Duration::from_millis(2)),
-        }
     }
 }

@@ -32,12 +32,19 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 /// In the environment of everything a program starts, whatever session it moves to and whoever its
 /// parent dies and leaves it to.
 const MARK: &str = "LOADGEN_PROCESS_GROUP";
+/// How long a program of this project's own may take to start.
+pub const READY_TIMEOUT: Duration = Duration::from_secs(30);
 /// Makes each mark another one.
 static NEXT_MARK: AtomicU64 = AtomicU64::new(0);
 
-/// How the environment entry begins that marks all that the process `harness` starts.
+/// The value of the environment entry that marks the `number`th program of the process `harness`.
+fn mark_of(harness: u32, number: impl std::fmt::Display) -> String {
+    format!("{harness}-{number}")
+}
+
+/// How the environment entries begin that mark all that the process `harness` starts.
 pub(super) fn marks_of(harness: u32) -> String {
-    format!("{MARK}={harness}-")
+    format!("{MARK}={}", mark_of(harness, ""))
 }
 
 /// A running program and its descendants.
@@ -71,10 +78,8 @@ impl ProcessGroup {
         let own = rustix::process::getpid();
         set_child_subreaper(Some(own))?;
         let number = NEXT_MARK.fetch_add(1, Ordering::Relaxed);
-        let mark = format!("{}{number}", marks_of(std::process::id()));
-        if let Some((name, value)) = mark.split_once('=') {
-            command.env(name, value);
-        }
+        let mark = mark_of(std::process::id(), number);
+        command.env(MARK, &mark);
         let affinity = cpu_set(cpus);
         let join_cgroup = cgroup.as_ref().map(Cgroup::joinable).transpose()?;
         let join_quota = quota.as_ref().map(CpuQuota::joinable).transpose()?.flatten();
@@ -92,6 +97,7 @@ impl ProcessGroup {
         unsafe { command.pre_exec(prepare) };
         let child = command.spawn()?;
         let pid = i32::try_from(child.id()).map_err(io::Error::other)?;
+        let mark = format!("{MARK}={mark}");
         Ok(Self { child, pid, mark, quota, cgroup, exit: None, orphans: BTreeSet::new() })
     }
 
@@ -130,6 +136,25 @@ impl ProcessGroup {
             let _ = exit::wait_for_exit(Pid::from_child(&self.child), patience);
         }
         self.exit()
+    }
+
+    /// Asks again and again until the program answers, for nothing tells one process that another
+    /// listens; not longer than [`READY_TIMEOUT`].
+    ///
+    /// # Errors
+    /// What `ask` said last: the program has ended, or had its time.
+    pub fn wait_until_ready<T, E>(
+        &mut self,
+        mut ask: impl FnMut() -> Result<T, E>,
+    ) -> Result<(), E> {
+        let end = Instant::now() + READY_TIMEOUT;
+        loop {
+            match ask() {
+                Ok(_) => return Ok(()),
+                Err(error) if Instant::now() >= end || self.exit().is_some() => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(2)),
+            }
+        }
     }
 
     /// All processes that belong to it and run: the session, the cgroup, those that were left to this

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use super::super::contender::{self, HOST};
 use super::super::preflight::{self, Reach};
@@ -10,9 +9,6 @@ use super::super::prepare::SINK;
 use super::super::process_group::ProcessGroup;
 use super::super::trial::Setting;
 use crate::scenario::Contender;
-
-/// How long it may take to start.
-const READY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running sink.
 pub(super) struct Sink {
@@ -47,27 +43,13 @@ impl Sink {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        let group = ProcessGroup::spawn(command, cpus, None, None)
+        let mut group = ProcessGroup::spawn(command, cpus, None, None)
             .map_err(|error| format!("the sink cannot be started: {}: {error}", line[0]))?;
         let reach = Reach { address: SocketAddr::new(HOST, port), tls: None };
-        let mut sink = Self { group, command: line, reach };
-        sink.wait_until_ready()?;
-        Ok(sink)
-    }
-
-    /// Asks again and again: nothing tells one process that another listens.
-    fn wait_until_ready(&mut self) -> Result<(), String> {
-        let end = Instant::now() + READY_TIMEOUT;
-        loop {
-            match self.counts() {
-                Ok(_) => return Ok(()),
-                Err(error) if Instant::now() >= end || self.group.exit().is_some() => {
-                    let command = self.command.join(" ");
-                    return Err(format!("the sink does not start: {command}: {error}"));
-                }
-                Err(_) => std::thread::sleep(Duration::from_millis(2)),
-            }
-        }
+        group
+            .wait_until_ready(|| preflight::counts(&reach))
+            .map_err(|error| format!("the sink does not start: {}: {error}", line.join(" ")))?;
+        Ok(Self { group, command: line, reach })
     }
 
     /// Its port.
