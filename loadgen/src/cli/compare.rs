@@ -5,7 +5,6 @@ mod resume;
 mod selection;
 mod windows;
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng as _, SeedableRng as _};
 
 use super::interrupt;
+use super::output::Sink;
 use super::say::say;
 use super::units::{
     CpuList, WorkerCount, cpu_list, cpu_share, duration, positive_duration, scale, worker_count,
@@ -169,7 +169,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let outcome = experiment::run(plan, &setting, &mut store, &mut progress);
     let (comparison, ended) = outcome.context("cannot store the plan")?;
     let written = report::write(&comparison, store.folder());
-    progress.finish(std::io::stdout().is_terminal());
+    progress.finish(Sink::Stdout.is_terminal());
     Ok(show(&comparison, &ended, &store, &written))
 }
 

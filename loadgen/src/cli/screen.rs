@@ -45,11 +45,13 @@ impl<F: Send + 'static> Screen<F> {
         }
     }
 
-    /// Has the rest drawn before something is written to the same terminal, which would wait for it as
-    /// well.
-    pub(super) fn finish(mut self) {
+    /// Has the rest drawn. If something is `printed` on the terminal next, that has to wait for it
+    /// anyway; otherwise nothing waits long for a terminal that takes no more.
+    pub(super) fn finish(mut self, printed: bool) {
         drop(self.frames.take());
-        let _ = self.drawn.recv();
+        if printed {
+            let _ = self.drawn.recv();
+        }
     }
 }
 
@@ -90,7 +92,7 @@ mod tests {
         let draw = move |frame| report.send(frame).expect("somebody looks");
         let screen = Screen::start(10, draw).expect("a thread");
         (0..10).for_each(|frame| screen.show(frame));
-        screen.finish();
+        screen.finish(true);
         let drawn: Vec<Option<i32>> = drawn.try_iter().collect();
         assert_eq!(drawn, (0..10).map(Some).chain([None]).collect::<Vec<_>>());
     }

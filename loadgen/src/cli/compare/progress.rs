@@ -56,11 +56,10 @@ impl ShownProgress {
         Self { screen: screen.ok(), on_terminal, position: String::new() }
     }
 
-    /// Removes the bar. If the tables are `printed` on the terminal next, that has to wait for it anyway;
-    /// otherwise nothing waits long for a terminal that takes no more.
+    /// Removes the bar; `printed`: the tables are printed on the terminal next.
     pub(super) fn finish(self, printed: bool) {
-        if let Some(screen) = self.screen.filter(|_| printed) {
-            screen.finish();
+        if let Some(screen) = self.screen {
+            screen.finish(printed);
         }
     }
 

@@ -34,11 +34,10 @@ impl Progress {
         Self { screen: screen.and_then(Result::ok) }
     }
 
-    /// Removes the bar. If the result is `printed` on the terminal next, that has to wait for it anyway;
-    /// otherwise nothing waits long for a terminal that takes no more.
+    /// Removes the bar; `printed`: the result is printed on the terminal next.
     pub(super) fn finish(self, printed: bool) {
-        if let Some(screen) = self.screen.filter(|_| printed) {
-            screen.finish();
+        if let Some(screen) = self.screen {
+            screen.finish(printed);
         }
     }
 }
