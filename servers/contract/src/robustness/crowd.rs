@@ -76,12 +76,24 @@ fn wake_all_workers(subject: &Subject<'_>, running: &Running) -> Result<()> {
         client.read_response(false)?;
         clients.push(client);
     }
-    let (open, deadline) = (running.descriptors()?, Instant::now() + PATIENCE);
-    let served = clients.len();
+    let at_rest = running.descriptors()?.saturating_sub(clients.len());
     drop(clients);
-    while running.descriptors()? + served > open {
-        ensure!(Instant::now() < deadline, "it keeps connections that were closed");
-        thread::sleep(Duration::from_millis(10));
+    wait_until_gone(running, at_rest, Duration::from_millis(10), || ())
+        .context("connections that were closed")
+}
+
+/// Waits until the server has no more descriptors than `at_rest`, and does `meanwhile` between two looks.
+fn wait_until_gone(
+    running: &Running,
+    at_rest: usize,
+    pause: Duration,
+    mut meanwhile: impl FnMut(),
+) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while running.descriptors()? > at_rest {
+        ensure!(Instant::now() < deadline, "{} are still there", running.descriptors()? - at_rest);
+        meanwhile();
+        thread::sleep(pause);
     }
     Ok(())
 }
@@ -98,15 +110,12 @@ fn visit(kinds: &[Kind], subject: &Subject<'_>, running: &Running) -> Result<usi
     }
     subject.answers(running).context("another client meanwhile")?;
     let resident = running.resident_bytes()?;
-    let deadline = Instant::now() + PATIENCE;
-    while running.descriptors()? > at_rest {
-        ensure!(Instant::now() < deadline, "{} are still there", running.descriptors()? - at_rest);
+    wait_until_gone(running, at_rest, Duration::from_millis(250), || {
         for (_, client) in clients.iter_mut().filter(|(kind, _)| kind.drips) {
             // One that was sent away cannot.
             let _ = client.send("s");
         }
-        thread::sleep(Duration::from_millis(250));
-    }
+    })?;
     Ok(resident)
 }
 
