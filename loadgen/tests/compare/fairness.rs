@@ -2,11 +2,10 @@
 //! workers for one than for another, loads that count though they should not, unequal bytes.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::Value;
 
-use crate::bench::{Bench, HELLO, Outcome, contender, spawn};
+use crate::bench::{Bench, HELLO, Outcome, contender};
 
 /// A scenario in which every answer is right.
 const ANY: &str = "[[scenario]]\nname = \"any\"\nanswer = {}\nconnections = { test = [4] }\n";
@@ -48,23 +47,6 @@ fn a_generator_at_its_limit_is_told_and_nobody_wins() {
             assert!(outcome.stdout.contains(&note), "{note}: {outcome:?}");
         }
     }
-}
-
-#[test]
-fn one_cpu_for_server_and_generator_is_a_warning() {
-    let bench = Bench::new(&[HELLO, &contender("one", "hello", &[])]);
-    let cpu = loadgen::experiment::pins::allowed_cpus().unwrap()[0].to_string();
-    let own = bench.command(&[]);
-    let mut command = Command::new("taskset");
-    command.args(["-c", &cpu]).arg(own.get_program()).args(own.get_args());
-    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let outcome = bench.outcome(spawn(&mut command));
-    assert_eq!(outcome.status, Some(0), "{outcome:?}");
-    let warning = format!("server and generator share CPU [{cpu}]");
-    assert!(outcome.stderr.contains(&format!("Warning: {warning}")), "{outcome:?}");
-    assert!(outcome.report().contains(&warning), "{}", outcome.report());
-    let page = std::fs::read_to_string(bench.out().join("report.html")).unwrap();
-    assert!(page.contains(&warning));
 }
 
 #[test]

@@ -39,6 +39,8 @@ fn a_comparison_on_one_cpu_is_told() {
         outcome.report().contains(&words.replace('[', "\\[").replace(']', "\\]"))
             || outcome.report().contains(&words)
     );
+    let page = std::fs::read_to_string(bench.out().join("report.html")).unwrap();
+    assert!(page.contains(&words));
     assert!(outcome.reason("one").contains("shared CPUs"), "{}", outcome.reason("one"));
 }
 

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex};
@@ -14,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::bench::{Bench, HELLO, contender, processes_named_in};
 use crate::means::through;
@@ -133,6 +135,33 @@ fn loadgen(arguments: &[&str]) -> Command {
     command
 }
 
+/// A run that writes its result to a file, and the server that it loads.
+struct RunToFile {
+    server: Server,
+    folder: TempDir,
+}
+
+impl RunToFile {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { server: Server::canned(ok("ok"), Next::Keep), folder }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("result.json")
+    }
+
+    fn command(&self, duration: &str) -> Command {
+        let mut command = loadgen(&["run", "-d", duration, "-c", "2", "--format", "json", "-o"]);
+        command.arg(self.file()).arg(self.server.url("/"));
+        command
+    }
+
+    fn result(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(self.file()).unwrap()).unwrap()
+    }
+}
+
 #[test]
 fn a_resized_terminal_is_drawn_on() {
     let server = Server::canned(ok("ok"), Next::Keep);
@@ -151,19 +180,14 @@ fn a_resized_terminal_is_drawn_on() {
 
 #[test]
 fn a_closed_terminal_ends_the_run_and_its_result_is_in_the_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("result.json");
-    let server = Server::canned(ok("ok"), Next::Keep);
-    let path = file.to_str().unwrap();
-    let url = server.url("/");
-    let arguments = ["run", "-d", "50s", "-c", "2", "--format", "json", "-o", path, &url];
-    let mut terminal = Terminal::start(&loadgen(&arguments));
-    until(|| server.requests() > 500);
+    let run = RunToFile::new();
+    let mut terminal = Terminal::start(&run.command("50s"));
+    until(|| run.server.requests() > 500);
     terminal.act(Action::Close);
     assert_eq!(terminal.wait(), Some(0));
-    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let result = run.result();
     assert_eq!(result["interrupted"], true);
-    assert_eq!(result["requests"]["sent"], server.requests());
+    assert_eq!(result["requests"]["sent"], run.server.requests());
 }
 
 #[test]
@@ -182,16 +206,11 @@ fn a_closed_terminal_ends_the_comparison_and_keeps_its_trials() {
 
 #[test]
 fn a_terminal_that_nobody_reads_holds_up_neither_a_run_nor_its_end() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("result.json");
-    let server = Server::canned(ok("ok"), Next::Keep);
-    let path = file.to_str().unwrap();
-    let url = server.url("/");
-    let arguments = ["run", "-d", "1s", "-c", "2", "--format", "json", "-o", path, &url];
-    let mut terminal = Terminal::start_unread(&loadgen(&arguments));
+    let run = RunToFile::new();
+    let mut terminal = Terminal::start_unread(&run.command("1s"));
     assert_eq!(terminal.wait(), Some(0));
-    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
-    assert_eq!(result["requests"]["sent"], server.requests());
+    let result = run.result();
+    assert_eq!(result["requests"]["sent"], run.server.requests());
 }
 
 #[test]
@@ -245,18 +264,14 @@ fn under_nohup_a_run_goes_on_without_its_terminal() {
 
 #[test]
 fn two_hangups_are_one_and_keep_the_result() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("result.json");
-    let server = Server::canned(ok("ok"), Next::Keep);
-    let (path, url) = (file.to_str().unwrap(), server.url("/"));
-    let arguments = ["run", "-d", "50s", "-c", "2", "--format", "json", "-o", path, &url];
-    let mut terminal = Terminal::start(&loadgen(&arguments));
-    until(|| server.requests() > 500);
+    let run = RunToFile::new();
+    let mut terminal = Terminal::start(&run.command("50s"));
+    until(|| run.server.requests() > 500);
     let program = Pid::from_child(&terminal.child);
     kill_process(program, Signal::HUP).unwrap();
     kill_process(program, Signal::HUP).unwrap();
     assert_eq!(terminal.wait(), Some(0));
-    let result: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let result = run.result();
     assert_eq!(result["interrupted"], true);
 }
 

@@ -137,6 +137,15 @@ fn lg16_many_threads_and_connections_measure_one_window() {
     assert_eq!(outcome.count("requests.sent"), server.requests());
 }
 
+/// Loads a server that answers twenty requests in the window, and not the ten that follow.
+fn ten_are_in_flight_at_the_end(server: &Server) {
+    let outcome = loadgen(&["-d", "500ms", "-c", "10", &server.url("/")]);
+    outcome.assert_all_right();
+    assert_eq!(outcome.count("requests.completed"), 20);
+    assert_eq!(outcome.count("requests.in_flight_at_end"), 10);
+    assert_eq!(outcome.count("requests.sent"), server.requests());
+}
+
 #[test]
 fn lg17_requests_in_flight_at_the_deadline_are_reported_apart() {
     // Twenty are answered; the ten that follow never are.
@@ -147,11 +156,7 @@ fn lg17_requests_in_flight_at_the_deadline_are_reported_apart() {
         let _ = conn.read(&mut [0]);
         Next::Close
     });
-    let outcome = loadgen(&["-d", "500ms", "-c", "10", &server.url("/")]);
-    outcome.assert_all_right();
-    assert_eq!(outcome.count("requests.completed"), 20);
-    assert_eq!(outcome.count("requests.in_flight_at_end"), 10);
-    assert_eq!(outcome.count("requests.sent"), server.requests());
+    ten_are_in_flight_at_the_end(&server);
 }
 
 #[test]
@@ -163,11 +168,7 @@ fn lg17_requests_that_end_in_the_drain_are_reported_apart_too() {
         }
         write(conn, &ok("ok"), Next::Keep)
     });
-    let outcome = loadgen(&["-d", "500ms", "-c", "10", &server.url("/")]);
-    outcome.assert_all_right();
-    assert_eq!(outcome.count("requests.completed"), 20);
-    assert_eq!(outcome.count("requests.in_flight_at_end"), 10);
-    assert_eq!(outcome.count("requests.sent"), server.requests());
+    ten_are_in_flight_at_the_end(&server);
 }
 
 #[test]
