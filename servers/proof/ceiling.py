@@ -84,7 +84,7 @@ def measure(scenarios):
     """Runs the comparison, and returns its result."""
     servers.build(examples=[("server-hello", "floor")])
     if not os.environ.get("NO_BUILD"):
-        servers.run("cargo", "build", "--release", "--locked", "--quiet", "-p", "loadgen")
+        servers.build_loadgen()
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder, "suite.toml")
         config.write_text(suite())

@@ -17,12 +17,9 @@ files into docs/method.md.
 import argparse
 import contextlib
 import json
-import os
 import pathlib
-import re
 import resource
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,15 +27,13 @@ import time
 import urllib.request
 
 import servers
+from checks import WARMUP_S, Checks
 from servers import RELEASE, Server
 
 PAGE = servers.ROOT / "docs" / "method.md"
 RATE_PER_S = 1000
 BODY = "x" * 1095
 CROWD = 10_000
-# As in soak.py: growth of the second half's median that is still called flat.
-FLAT_RATIO, FLAT_KIB = 1.05, 1024
-WARMUP_S = 10
 ROWS = 12
 # Requests that were due when the time was up and were not sent: those of a machine that was busy then.
 LATE = 0.01
@@ -82,36 +77,13 @@ class Load:
         return json.load(self.out)
 
 
-def rss_kib(pid):
-    status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+)", status)
-    return int(found[1]) if found else None
-
-
-class Checks:
-    """What must hold, said line by line."""
-
-    def __init__(self):
-        self.passed = True
-
-    def check(self, what, holds, found):
-        self.passed &= bool(holds)
-        print(f"{'ok  ' if holds else 'FAIL'}  {what}: {found}", flush=True)
-
-    def is_flat(self, name, curve):
-        curve = curve[WARMUP_S:]
-        half = len(curve) // 2
-        first, second = statistics.median(curve[:half]), statistics.median(curve[half:])
-        self.check(f"{name}: memory is flat", second <= max(first * FLAT_RATIO, first + FLAT_KIB),
-                   f"{first / 1024:.1f} MiB in the first half, {second / 1024:.1f} in the second")
-
-    def adds_up(self, name, result, due):
-        requests, told = result["requests"], result["schedule"]["due"]
-        self.check(f"{name}: nothing failed", not result["errors"], result["errors"] or "no errors")
-        self.check(f"{name}: every request that was sent was completed",
-                   requests["completed"] + requests["in_flight_at_end"] == requests["sent"], requests)
-        self.check(f"{name}: what was due was sent", told == due and due * (1 - LATE) <= requests["sent"] <= due,
-                   f"{due} due, {told} as loadgen says, {requests['sent']} sent")
+def adds_up(checks, name, result, due):
+    requests, told = result["requests"], result["schedule"]["due"]
+    checks.check(f"{name}: nothing failed", not result["errors"], result["errors"] or "no errors")
+    checks.check(f"{name}: every request that was sent was completed",
+                 requests["completed"] + requests["in_flight_at_end"] == requests["sent"], requests)
+    checks.check(f"{name}: what was due was sent", told == due and due * (1 - LATE) <= requests["sent"] <= due,
+                 f"{due} due, {told} as loadgen says, {requests['sent']} sent")
 
 
 def sample(pids, loads):
@@ -124,13 +96,14 @@ def sample(pids, loads):
             return samples
         for name, pid in pids.items():
             with contextlib.suppress(OSError):
-                kib = rss_kib(pid)
+                kib = servers.rss_kib(pid)
                 samples[name] += [kib] if kib else []
 
 
 def long(seconds, connections):
     kept = ["-c", str(connections), "--rate", str(RATE_PER_S), "-d", f"{seconds}s", "-b", BODY, "/"]
-    closing = ["-k", "--no-keepalive", "--connect-timeout", "60s", "-c", str(connections), "--rate", str(RATE_PER_S // 10), "-d", f"{seconds}s", "/"]
+    closing = ["-k", "--no-keepalive", "--connect-timeout", "60s", "-c", str(connections),
+               "--rate", str(RATE_PER_S // 10), "-d", f"{seconds}s", "/"]
     checks = Checks()
     with Server("upload", "--workers", "1") as upload, Server("https", "--workers", "1") as https:
         with Load(upload, *kept) as first, Load(https, *closing) as second:
@@ -145,9 +118,9 @@ def long(seconds, connections):
              "opened": closing["connects"]["established"], "stats": stats}
     print(long_table(found))
     for name, curve in samples.items():
-        checks.is_flat(name, curve)
-    checks.adds_up("upload", kept, RATE_PER_S * seconds)
-    checks.adds_up("https", closing, RATE_PER_S // 10 * seconds)
+        checks.is_flat(f"{name}: memory is flat", curve)
+    adds_up(checks, "upload", kept, RATE_PER_S * seconds)
+    adds_up(checks, "https", closing, RATE_PER_S // 10 * seconds)
     completed, sent = kept["requests"]["completed"], kept["requests"]["sent"]
     checks.check("upload: the server counted the same",
                  completed <= stats["requests"] <= sent and stats["bytes"] == stats["requests"] * len(BODY),
@@ -226,8 +199,7 @@ def main():
     # So that what was started is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     servers.build(*(servers.NAMES if is_crowd else ("upload", "https")))
-    if not os.environ.get("NO_BUILD"):
-        servers.run("cargo", "build", "--release", "--locked", "--quiet", "-p", "loadgen")
+    servers.build_loadgen()
     passed, found = crowd() if is_crowd else long(int(arguments.what), arguments.connections)
     if arguments.keep:
         arguments.keep.write_text(json.dumps(found) + "\n")

@@ -22,6 +22,7 @@ import threading
 import time
 
 import servers
+from checks import Checks
 from servers import RELEASE, Server
 
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
@@ -108,15 +109,6 @@ class Network:
         return stats["requests"], stats["bytes"]
 
 
-class Checks:
-    def __init__(self):
-        self.passed = True
-
-    def check(self, what, holds, found):
-        self.passed &= bool(holds)
-        print(f"{'ok  ' if holds else 'FAIL'}  {what}: {found}", flush=True)
-
-
 def sums(requests):
     ends = ("completed", "failed", "timed_out", "in_flight_at_end")
     return requests["sent"] == sum(requests[end] for end in ends)
@@ -183,8 +175,7 @@ def main():
         print(f"skipped: no network of its own can be made here: {error} {detail}")
         return
     servers.build("upload")
-    if not os.environ.get("NO_BUILD"):
-        servers.run("cargo", "build", "--release", "--locked", "--quiet", "-p", "loadgen")
+    servers.build_loadgen()
     checks = Checks()
     for part in (delay, loss, ports):
         part(checks)

@@ -34,6 +34,19 @@ def build(*names, examples=()):
         run("cargo", "build", "--release", "--locked", "--quiet", "-p", package, "--example", example)
 
 
+def build_loadgen():
+    """Builds the load generator in release, unless NO_BUILD says not to."""
+    if not os.environ.get("NO_BUILD"):
+        run("cargo", "build", "--release", "--locked", "--quiet", "-p", "loadgen")
+
+
+def rss_kib(pid):
+    """Resident memory of a process; None for one that has ended and is not waited for yet."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+)", status)
+    return int(found[1]) if found else None
+
+
 def run(*command):
     subprocess.run(command, cwd=ROOT, check=True)
 
@@ -85,8 +98,7 @@ class Server:
 
     def rss_kib(self):
         """Resident memory of the process."""
-        status = pathlib.Path(f"/proc/{self.pid}/status").read_text()
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1])
+        return rss_kib(self.pid)
 
     def open_files(self):
         """How many descriptors it has."""

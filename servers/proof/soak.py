@@ -9,20 +9,14 @@ for every request. Resident memory and open descriptors are sampled each second.
 
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import time
 
 import servers
+from checks import WARMUP_S, Checks
 from servers import Server
 
-# Growth of the second half's median over the first's that is still called flat: what an allocator
-# moves about. A leak of a byte for each request would be ten times that in ten minutes.
-FLAT_RATIO = 1.05
-FLAT_KIB = 1024
-# Seconds at the start that are not compared: every buffer is made once.
-WARMUP_S = 10
 ROWS = 20
 
 
@@ -69,23 +63,11 @@ def print_table(samples):
         print(f"{second:>6}  " + "  ".join(f"{kib / 1024:>10.1f} {files:>6}" for kib, files in cells))
 
 
-def is_flat(name, rows):
-    """Whether the second half of the samples is no more than the first. Says what it found."""
-    rows = rows[WARMUP_S:]
-    half = len(rows) // 2
-    first, second = (statistics.median(kib for kib, _ in part) for part in (rows[:half], rows[half:]))
-    flat = second <= max(first * FLAT_RATIO, first + FLAT_KIB)
-    print(f"{'ok  ' if flat else 'FAIL'}  {name}: {first / 1024:.1f} MiB in the first half, "
-          f"{second / 1024:.1f} in the second")
-    return flat
-
-
-def leaks_nothing(server, before):
-    """Whether a server without clients has the descriptors it had before."""
+def leaks_nothing(checks, server, before):
+    """A server without clients must have the descriptors it had before."""
     waited = servers.await_condition(lambda: server.open_files() <= before, patience_s=15)
-    print(f"{'FAIL' if waited is None else 'ok  '}  {server.name}: {before} descriptors before the load, "
-          f"{server.open_files()} after")
-    return waited is not None
+    checks.check(server.name, waited is not None,
+                 f"{before} descriptors before the load, {server.open_files()} after")
 
 
 def report_load(loads):
@@ -107,17 +89,18 @@ def main():
     if not shutil.which("wrk"):
         raise SystemExit("soak.py needs wrk (Debian: apt-get install wrk)")
     servers.build("hello", "https")
+    checks = Checks()
     with Server("hello") as hello, Server("https") as https:
         loaded = (hello, https)
         before = [files_at_rest(server) for server in loaded]
         loads = [process for server in loaded for process in load(server, seconds)]
         samples = sample(loaded, loads)
         print_table(samples)
-        passed = report_load(loads)
+        answered = report_load(loads)
         for server, descriptors in zip(loaded, before):
-            passed &= is_flat(server.name, samples[server.name])
-            passed &= leaks_nothing(server, descriptors)
-    sys.exit(not passed)
+            checks.is_flat(server.name, [kib for kib, _ in samples[server.name]])
+            leaks_nothing(checks, server, descriptors)
+    sys.exit(not (answered and checks.passed))
 
 
 if __name__ == "__main__":
