@@ -34,6 +34,7 @@ PAGE = servers.ROOT / "docs" / "method.md"
 RATE_PER_S = 1000
 BODY = "x" * 1095
 CROWD = 10_000
+CROWD_MIB = 130
 ROWS = 12
 # Requests that were due when the time was up and were not sent: those of a machine that was busy then.
 LATE = 0.01
@@ -156,6 +157,7 @@ def crowd():
             requests, peak = result["requests"], result["connects"]["peak_open"]
             mib = server.rss_kib() / 1024
             found["servers"][name] = {"rate_per_s": rate, "open": peak, "requests": requests, "rss_mib": mib}
+            checks.check(f"{name}: {CROWD} connections, less than {CROWD_MIB} MiB", mib < CROWD_MIB, f"{mib:.0f} MiB")
             checks.check(f"{name}: {CROWD} connections, two requests on each",
                          requests["completed"] == 2 * CROWD and peak == CROWD and not result["errors"],
                          f"{peak} open, {requests['completed']} completed, {result['errors'] or 'no errors'}, server {mib:.0f} MiB")

@@ -77,7 +77,7 @@ def crowded(table):
             time.sleep(SETTLED_S)
             settled = server.rss_kib()
             table.row(f"{name}, {CROWD:,} connections, as the last is answered", busy)
-            table.row(f"{name}, {CROWD:,} connections, idle", settled, 130 if name == "hello" else None)
+            table.row(f"{name}, {CROWD:,} connections, idle", settled, 130)
             print(f"{'':<4}{(settled - before) * 1024 / CROWD:,.0f} bytes for each connection")
             for stream in streams:
                 stream.close()

@@ -220,7 +220,8 @@ fn end_by(verdict: Verdict, activity: &Activity) -> Option<End> {
 
 fn join(first: Bytes, second: &[u8]) -> Bytes {
     if second.is_empty() {
-        return first;
+        // Empty bytes of hyper's buffer would keep all of it.
+        return if first.is_empty() { Bytes::new() } else { first };
     }
     let mut both = BytesMut::from(&first[..]);
     both.extend_from_slice(second);
@@ -263,4 +264,18 @@ async fn linger<T: Transport>(mut stream: T, activity: &Activity) {
         }
     })
     .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_left_over_keeps_no_buffer() {
+        let buffer = Bytes::from(vec![0; 8192]);
+        let rest = join(buffer.slice(8192..), b"");
+        assert!(rest.is_empty() && buffer.is_unique(), "the buffer is still held");
+        assert_eq!(join(Bytes::from_static(b"a"), b"b"), "ab");
+        assert_eq!(join(Bytes::new(), b"b"), "b");
+    }
 }
