@@ -40,10 +40,10 @@ def build_loadgen():
         run("cargo", "build", "--release", "--locked", "--quiet", "-p", "loadgen")
 
 
-def rss_kib(pid):
+def rss_kib(pid, field="VmRSS"):
     """Resident memory of a process; None for one that has ended and is not waited for yet."""
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
-    found = re.search(r"VmRSS:\s+(\d+)", status)
+    found = re.search(rf"{field}:\s+(\d+)", status)
     return int(found[1]) if found else None
 
 
@@ -99,6 +99,10 @@ class Server:
     def rss_kib(self):
         """Resident memory of the process."""
         return rss_kib(self.pid)
+
+    def peak_rss_kib(self):
+        """The most resident memory it has had."""
+        return rss_kib(self.pid, "VmHWM")
 
     def open_files(self):
         """How many descriptors it has."""
