@@ -9,6 +9,7 @@ struct Hello;
 impl Scenario for Hello {
     const NAME: &str = "server-hello";
 
+    const QUICK_ANSWERS: bool = true;
     const TRY: &str = "curl {url}/";
     type Args = NoArgs;
 

@@ -9,6 +9,7 @@ struct Https;
 impl Scenario for Https {
     const NAME: &str = "server-https";
     const TLS: bool = true;
+    const QUICK_ANSWERS: bool = true;
     const TRY: &str = "curl -k {url}/";
     type Args = NoArgs;
 

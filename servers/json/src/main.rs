@@ -8,6 +8,7 @@ struct Json;
 impl Scenario for Json {
     const NAME: &str = "server-json";
     const TLS: bool = true;
+    const QUICK_ANSWERS: bool = true;
     const TRY: &str = r#"curl -k {url}/ -d '{"urlToEmbed":"https://example.com/"}'"#;
     const ERRORS: Errors = Errors::Json;
     type Args = NoArgs;

@@ -203,6 +203,11 @@ impl Activity {
             Verdict::BodyTimeout => self.body_expired.set(true),
             _ => self.verdict.set(Some(verdict)),
         }
+        self.wake();
+    }
+
+    /// Wakes the task.
+    pub(crate) fn wake(&self) {
         if let Some(waker) = self.waker.get() {
             waker.wake_by_ref();
         }

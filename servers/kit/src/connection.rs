@@ -14,8 +14,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use hyper::service::service_fn;
-use rustix::net::RecvFlags;
-use tokio::{io::AsyncWriteExt as _, net::TcpStream};
+use tokio::io::AsyncWriteExt as _;
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
@@ -24,6 +23,7 @@ use crate::{
     io::{HttpIo, Transport},
     limits::MAX_HEAD_BYTES,
     service,
+    socket::Socket,
     timeouts::{Phase, Verdict},
     workers::Registration,
 };
@@ -64,7 +64,7 @@ pub(crate) fn http<S: Scenario>() -> hyper::server::conn::http1::Builder {
 
 /// Runs one connection to its end.
 pub(crate) async fn run<S: Scenario>(
-    socket: TcpStream,
+    socket: Socket,
     context: Context<S>,
     registration: Registration,
 ) {
@@ -82,7 +82,7 @@ pub(crate) async fn run<S: Scenario>(
 }
 
 async fn serve_tls<S: Scenario>(
-    socket: TcpStream,
+    socket: Socket,
     acceptor: &TlsAcceptor,
     context: Context<S>,
     activity: &Rc<Activity>,
@@ -124,6 +124,9 @@ async fn serve<S: Scenario, T: Transport>(
     context: Context<S>,
     activity: &Rc<Activity>,
 ) {
+    if S::QUICK_ANSWERS {
+        stream.socket_mut().send_in_turns();
+    }
     let mut ahead = Bytes::new();
     loop {
         if ahead.is_empty() && !stream.holds_input() && !has_request(&stream, activity).await {
@@ -152,23 +155,17 @@ async fn serve<S: Scenario, T: Transport>(
 
 /// Waits for a request, without buffers. False when it is time to close.
 async fn has_request<T: Transport>(stream: &T, activity: &Activity) -> bool {
+    let socket = stream.socket().shared();
+    socket.rest();
     poll_fn(|task| match activity.take_verdict() {
-        Some(Verdict::Close) => Poll::Ready(pending_input(stream) == Some(true)),
+        Some(Verdict::Close) => Poll::Ready(socket.pending_input() == Some(true)),
         Some(Verdict::Abort) => Poll::Ready(false),
-        _ => stream.socket().poll_read_ready(task).map(|ready| ready.is_ok()),
+        _ => match socket.poll_unsent(task) {
+            Poll::Ready(Err(_)) => Poll::Ready(false),
+            _ => socket.poll_read_ready(task).map(|ready| ready.is_ok()),
+        },
     })
     .await
-}
-
-/// Whether there are bytes to read now (`Some(false)`: the client has closed), without taking
-/// them.
-fn pending_input<T: Transport>(stream: &T) -> Option<bool> {
-    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-    match rustix::net::recv(stream.socket(), &mut [0; 1], flags) {
-        Ok((_, length)) => Some(length > 0),
-        Err(rustix::io::Errno::AGAIN) => None,
-        Err(_) => Some(false),
-    }
 }
 
 /// Lets hyper serve the stream until it ends, or is idle for a while.
@@ -178,6 +175,7 @@ async fn speak_http<S: Scenario, T: Transport>(
     context: Context<S>,
     activity: &Rc<Activity>,
 ) -> (T, Bytes, End) {
+    let socket = Rc::clone(stream.socket().shared());
     let io = HttpIo::new(stream, ahead, Rc::clone(activity), context.scenario.quick_ack());
     let service =
         service_fn(|request| service::answer(context.scenario, Rc::clone(activity), request));
@@ -185,6 +183,10 @@ async fn speak_http<S: Scenario, T: Transport>(
     let end = poll_fn(|task| {
         if let Some(end) = activity.take_verdict().and_then(|verdict| end_by(verdict, activity)) {
             return Poll::Ready(end);
+        }
+        if S::QUICK_ANSWERS && activity.phase() == Phase::Idle && socket.receive(task) {
+            task.waker().wake_by_ref(); // behind those that have not received yet
+            return Poll::Pending;
         }
         let Poll::Ready(result) = Pin::new(&mut connection).poll(task) else {
             // In a crowd, few connections are busy at a time: only those have buffers.
@@ -233,7 +235,7 @@ fn join(first: Bytes, second: &[u8]) -> Bytes {
 async fn close<T: Transport>(mut stream: T, ahead: &Bytes, activity: &Activity) {
     let quiet = !activity.has_unread() && ahead.is_empty() && !activity.is_stopping();
     activity.enter(Phase::Lingering);
-    if activity.has_ended() || (quiet && pending_input(&stream).is_none()) {
+    if activity.has_ended() || (quiet && stream.socket().shared().pending_input().is_none()) {
         let goodbye = Box::pin(stream.shutdown());
         let _ = unless_aborted(activity, goodbye).await;
     } else {
@@ -247,15 +249,16 @@ async fn linger<T: Transport>(mut stream: T, activity: &Activity) {
     if !matches!(unless_aborted(activity, goodbye).await, Some(Ok(()))) {
         return;
     }
+    let socket = stream.socket().shared();
     poll_fn(|task| {
         loop {
             if activity.take_verdict().is_some() {
                 return Poll::Ready(());
             }
-            if ready!(stream.socket().poll_read_ready(task)).is_err() {
+            if ready!(socket.poll_read_ready(task)).is_err() {
                 return Poll::Ready(());
             }
-            match stream.socket().try_read(&mut [0; DISCARD_BYTES]) {
+            match socket.try_read(&mut [0; DISCARD_BYTES]) {
                 Ok(0) => return Poll::Ready(()),
                 Ok(bytes) => activity.received(bytes),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}

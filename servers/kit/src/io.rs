@@ -14,43 +14,55 @@ use std::{
 
 use bytes::{Buf, Bytes};
 use hyper::rt::ReadBufCursor;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
-};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::server::TlsStream;
 
-use crate::activity::Activity;
+use crate::{activity::Activity, socket::Socket};
 
 /// A stream of a connection: plain or TLS.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + 'static {
     /// The socket under it.
-    fn socket(&self) -> &TcpStream;
+    fn socket(&self) -> &Socket;
 
-    /// Whether it holds bytes it has taken from the socket already: a request that came together
-    /// with the end of the TLS handshake will not make the socket readable again.
+    /// The same, to change how it sends.
+    fn socket_mut(&mut self) -> &mut Socket;
+
+    /// Whether it holds bytes it has taken from the kernel already, which will not make the socket
+    /// readable again: a request that came together with the end of the TLS handshake, or one that
+    /// was received and not served when the connection went to rest.
     fn holds_input(&mut self) -> bool;
 }
 
-impl Transport for TcpStream {
-    fn socket(&self) -> &TcpStream {
+impl Transport for Socket {
+    fn socket(&self) -> &Socket {
+        self
+    }
+
+    fn socket_mut(&mut self) -> &mut Socket {
         self
     }
 
     fn holds_input(&mut self) -> bool {
-        false
+        self.shared().has_received()
     }
 }
 
-impl Transport for TlsStream<TcpStream> {
-    fn socket(&self) -> &TcpStream {
+impl Transport for TlsStream<Socket> {
+    fn socket(&self) -> &Socket {
         self.get_ref().0
+    }
+
+    fn socket_mut(&mut self) -> &mut Socket {
+        self.get_mut().0
     }
 
     fn holds_input(&mut self) -> bool {
         // An error is input too: reading it tells the client.
-        let state = self.get_mut().1.process_new_packets();
-        state.map_or(true, |state| state.plaintext_bytes_to_read() > 0 || state.peer_has_closed())
+        let (socket, tls) = self.get_mut();
+        let state = tls.process_new_packets();
+        let held = state
+            .map_or(true, |state| state.plaintext_bytes_to_read() > 0 || state.peer_has_closed());
+        held || socket.shared().has_received()
     }
 }
 
@@ -103,8 +115,7 @@ impl<T: Transport> hyper::rt::Read for HttpIo<T> {
         self.activity.received(filled);
         if self.quick_ack {
             // After a head too: a client may wait for its acknowledgement before it sends the body.
-            // Best effort: without it the client only waits longer.
-            let _ = rustix::net::sockopt::set_tcp_quickack(self.stream.socket(), true);
+            self.stream.socket().shared().acknowledge();
         }
         Poll::Ready(Ok(()))
     }

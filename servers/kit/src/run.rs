@@ -29,7 +29,11 @@ use crate::{
 /// Runs a server until it is told to stop.
 #[must_use]
 pub fn run<S: Scenario>() -> ExitCode {
-    let command = Cli::<S::Args>::command().name(S::NAME).bin_name(S::NAME);
+    let scenario = S::NAME.trim_start_matches("server-");
+    let command = Cli::<S::Args>::command()
+        .name(S::NAME)
+        .bin_name(S::NAME)
+        .about(format!("The native reference server of the {scenario} scenario"));
     let matches = command.version(env!("CARGO_PKG_VERSION")).get_matches();
     let cli = Cli::<S::Args>::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match start::<S>(&cli.server, cli.scenario) {

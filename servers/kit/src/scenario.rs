@@ -23,6 +23,9 @@ pub trait Scenario: Sized + Send + Sync + 'static {
     /// Bytes that may be buffered of a connection, each way. A buffer grows to that only as far as
     /// the client fills it.
     const BUFFER_BYTES: usize = 64 * 1024;
+    /// Whether an answer takes so few microseconds that it may wait for those of the other
+    /// connections at hand: requests are then received, served and sent in turns of all of them.
+    const QUICK_ANSWERS: bool = false;
     /// The receive buffer (`SO_RCVBUF`) of connections to a loopback address. Without it, and on
     /// every other address, the kernel grows the buffer with what comes, as a long way needs. From
     /// this machine nothing is on its way for long, and what waits outside the CPU's cache costs more.

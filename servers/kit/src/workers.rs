@@ -23,6 +23,8 @@ use crate::{
     Scenario,
     activity::Activity,
     connection::{self, Context},
+    outbox::Outbox,
+    socket::Socket,
     timeouts::{Clock, Phase, TICK, Timeouts, over},
 };
 
@@ -107,6 +109,7 @@ pub(crate) struct Worker {
     clock: Rc<Clock>,
     timeouts: Timeouts,
     connections: RefCell<Slots>,
+    outbox: Rc<Outbox>,
     open: Arc<AtomicUsize>,
     drained: Notify,
 }
@@ -137,6 +140,7 @@ impl Worker {
             clock: Rc::new(Clock::new()),
             timeouts,
             connections: RefCell::default(),
+            outbox: Rc::default(),
             open,
             drained: Notify::new(),
         })
@@ -208,6 +212,7 @@ pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
 /// Serves what the inbox brings until told to stop and everything is answered.
 pub(crate) async fn work<S: Scenario>(mut inbox: Inbox, context: Context<S>, timeouts: Timeouts) {
     let worker = Worker::new(timeouts, Arc::clone(&inbox.open));
+    tokio::task::spawn_local(Rc::clone(&worker.outbox).keep_sending());
     let sweeper = Rc::clone(&worker);
     tokio::task::spawn_local(async move {
         let mut ticks = tokio::time::interval(TICK);
@@ -236,7 +241,9 @@ fn serve<S: Scenario>(worker: &Rc<Worker>, context: Context<S>, socket: OwnedFd)
     let registration = worker.register(if S::TLS { Phase::Handshake } else { Phase::Resting });
     match TcpStream::from_std(socket.into()) {
         Ok(stream) => {
-            tokio::task::spawn_local(connection::run(stream, context, registration));
+            let (activity, outbox) = (&registration.activity, &worker.outbox);
+            let socket = Socket::new(stream, Rc::clone(activity), Rc::clone(outbox));
+            tokio::task::spawn_local(connection::run(socket, context, registration));
         }
         Err(error) => eprintln!("cannot watch a connection: {error}"),
     }

@@ -21,6 +21,7 @@ struct Png {
 
 impl Scenario for Png {
     const NAME: &str = "server-png";
+    const QUICK_ANSWERS: bool = true;
     const TRY: &str = "curl -O {url}/logo.png";
     const LARGE_ANSWERS: bool = true;
     type Args = NoArgs;
