@@ -42,7 +42,8 @@ INTRODUCTION = """\
 User instructions that a release server executes for one request: HTTP, TLS and the handler, not the
 kernel. Counted by callgrind on one connection of one worker, as the difference of two runs, so a busy
 machine does not change them; another compiler, dependency or kind of CPU (the C library and TLS pick
-their code by it) may. CI fails when one grows by more than {tolerance:.0%}. Made by `servers/proof/instructions.py`.
+their code by it) may. A copy by a string instruction, as that of a picture, counts once a
+byte. CI fails when one grows by more than {tolerance:.0%}. Made by `servers/proof/instructions.py`.
 
 | what | instructions |
 |---|---:|
