@@ -121,6 +121,11 @@ impl Activity {
         }
     }
 
+    /// What the kernel did not take before, it has taken.
+    pub(crate) fn unblocked(&self) {
+        self.blocked_write.set(None);
+    }
+
     /// Nothing is left to write of what there was.
     #[inline]
     pub(crate) fn flushed(&self) {

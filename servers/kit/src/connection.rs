@@ -115,8 +115,10 @@ enum End {
     Answered,
     /// The head of a request did not come in time.
     HeadTimeout,
-    /// Nothing more can be done for the client.
+    /// The stream is broken, or its end came too early. Answers may still be on their way.
     Lost,
+    /// Nothing more can be done for the client.
+    Aborted,
 }
 
 async fn serve<S: Scenario, T: Transport>(
@@ -141,8 +143,15 @@ async fn serve<S: Scenario, T: Transport>(
         match end {
             End::Idle if ahead.is_empty() => activity.wait_as(Phase::Resting),
             End::Idle => {}
-            End::Lost => return,
+            End::Aborted => return,
+            End::Lost => {
+                all_sent(&stream, activity).await;
+                return;
+            }
             End::HeadTimeout => {
+                if !all_sent(&stream, activity).await {
+                    return;
+                }
                 activity.enter(Phase::Lingering);
                 let answer = Box::pin(stream.write_all(HEAD_TIMEOUT));
                 let _ = unless_aborted(activity, answer).await;
@@ -212,7 +221,7 @@ async fn speak_http<S: Scenario, T: Transport>(
 /// What a verdict means for an HTTP connection, if it is still true.
 fn end_by(verdict: Verdict, activity: &Activity) -> Option<End> {
     match (verdict, activity.phase()) {
-        (Verdict::Abort, _) => Some(End::Lost),
+        (Verdict::Abort, _) => Some(End::Aborted),
         // The wait goes on without hyper, which closes if it must.
         (Verdict::Rest | Verdict::Close, Phase::Idle) => Some(End::Idle),
         (Verdict::HeadTimeout, Phase::Head) => Some(End::HeadTimeout),
@@ -230,9 +239,18 @@ fn join(first: Bytes, second: &[u8]) -> Bytes {
     both.freeze()
 }
 
+/// Waits until the kernel has all that was answered. False when the client does not take it.
+async fn all_sent<T: Transport>(stream: &T, activity: &Activity) -> bool {
+    let sent = poll_fn(|task| stream.socket().poll_sent(task));
+    matches!(unless_aborted(activity, sent).await, Some(Ok(())))
+}
+
 /// Closes after the last answer. Bytes the client sent and nobody read would turn the close into
 /// a reset, which can overtake the answer (RFC 9112, 9.6): where there are or may be some, linger.
 async fn close<T: Transport>(mut stream: T, ahead: &Bytes, activity: &Activity) {
+    if !all_sent(&stream, activity).await {
+        return;
+    }
     let quiet = !activity.has_unread() && ahead.is_empty() && !activity.is_stopping();
     activity.enter(Phase::Lingering);
     if activity.has_ended() || (quiet && stream.socket().shared().pending_input().is_none()) {

@@ -76,8 +76,8 @@ impl Socket {
         self.in_turns && bytes <= MAX_SHORT_BYTES
     }
 
-    /// Sends what came before, so that more may be written to the stream itself.
-    fn poll_earlier(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    /// Sends what came before, and waits until the kernel has all of it.
+    pub(crate) fn poll_sent(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.shared.waiting.get() {
             self.outbox.send();
         }
@@ -224,7 +224,7 @@ impl Shared {
         }
         drop(mem::take(&mut *unsent));
         self.is_held_up.set(false);
-        self.activity.flushed();
+        self.activity.unblocked();
         Poll::Ready(Ok(()))
     }
 }
@@ -259,7 +259,7 @@ impl AsyncWrite for Socket {
             ready!(self.shared.poll_unsent(context))?;
             return Poll::Ready(Ok(self.defer(bytes.len(), [bytes].into_iter())));
         }
-        ready!(self.poll_earlier(context))?;
+        ready!(self.poll_sent(context))?;
         Pin::new(&mut *self.shared.stream.borrow_mut()).poll_write(context, bytes)
     }
 
@@ -274,7 +274,7 @@ impl AsyncWrite for Socket {
             ready!(self.shared.poll_unsent(context))?;
             return Poll::Ready(Ok(self.defer(length, slices.iter().map(|slice| &**slice))));
         }
-        ready!(self.poll_earlier(context))?;
+        ready!(self.poll_sent(context))?;
         Pin::new(&mut *self.shared.stream.borrow_mut()).poll_write_vectored(context, slices)
     }
 
@@ -289,7 +289,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_earlier(context))?;
+        ready!(self.poll_sent(context))?;
         Pin::new(&mut *self.shared.stream.borrow_mut()).poll_shutdown(context)
     }
 }
