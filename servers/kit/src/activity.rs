@@ -258,6 +258,16 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_not_over_when_what_held_it_up_is_through() {
+        let (_, activity) = activity(Phase::Responding);
+        activity.write_blocked();
+        activity.unblocked();
+        assert_eq!(activity.phase(), Phase::Responding, "the answer itself is still to be written");
+        activity.flushed();
+        assert_eq!(activity.phase(), Phase::Idle);
+    }
+
+    #[test]
     fn a_blocked_write_is_timed_until_it_is_through() {
         let (clock, activity) = activity(Phase::Responding);
         activity.write_blocked();
