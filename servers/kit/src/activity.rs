@@ -122,6 +122,7 @@ impl Activity {
     }
 
     /// What the kernel did not take before, it has taken.
+    #[inline]
     pub(crate) fn unblocked(&self) {
         self.blocked_write.set(None);
     }
@@ -129,7 +130,7 @@ impl Activity {
     /// Nothing is left to write of what there was.
     #[inline]
     pub(crate) fn flushed(&self) {
-        self.blocked_write.set(None);
+        self.unblocked();
         if self.phase.get() == Phase::Responding && !self.streaming.get() {
             self.enter(Phase::Idle);
         }

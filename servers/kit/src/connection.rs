@@ -127,10 +127,10 @@ async fn serve<S: Scenario, T: Transport>(
     activity: &Rc<Activity>,
 ) {
     if S::QUICK_ANSWERS {
-        stream.socket_mut().send_in_turns();
+        stream.socket().send_in_turns();
     }
     let mut ahead = Bytes::new();
-    loop {
+    let end = loop {
         if ahead.is_empty() && !stream.holds_input() && !has_request(&stream, activity).await {
             // Owed nothing: say goodbye, do not wait for it to be heard.
             let goodbye = Box::pin(stream.shutdown());
@@ -144,21 +144,21 @@ async fn serve<S: Scenario, T: Transport>(
             End::Idle if ahead.is_empty() => activity.wait_as(Phase::Resting),
             End::Idle => {}
             End::Aborted => return,
-            End::Lost => {
-                all_sent(&stream, activity).await;
-                return;
-            }
-            End::HeadTimeout => {
-                if !all_sent(&stream, activity).await {
-                    return;
-                }
-                activity.enter(Phase::Lingering);
-                let answer = Box::pin(stream.write_all(HEAD_TIMEOUT));
-                let _ = unless_aborted(activity, answer).await;
-                return Box::pin(linger(stream, activity)).await;
-            }
-            End::Answered => return Box::pin(close(stream, &ahead, activity)).await,
+            End::Answered | End::HeadTimeout | End::Lost => break end,
         }
+    };
+    if !all_sent(&stream, activity).await {
+        return;
+    }
+    match end {
+        End::Answered => Box::pin(close(stream, &ahead, activity)).await,
+        End::HeadTimeout => {
+            activity.enter(Phase::Lingering);
+            let answer = Box::pin(stream.write_all(HEAD_TIMEOUT));
+            let _ = unless_aborted(activity, answer).await;
+            Box::pin(linger(stream, activity)).await;
+        }
+        _ => {}
     }
 }
 
@@ -248,9 +248,6 @@ async fn all_sent<T: Transport>(stream: &T, activity: &Activity) -> bool {
 /// Closes after the last answer. Bytes the client sent and nobody read would turn the close into
 /// a reset, which can overtake the answer (RFC 9112, 9.6): where there are or may be some, linger.
 async fn close<T: Transport>(mut stream: T, ahead: &Bytes, activity: &Activity) {
-    if !all_sent(&stream, activity).await {
-        return;
-    }
     let quiet = !activity.has_unread() && ahead.is_empty() && !activity.is_stopping();
     activity.enter(Phase::Lingering);
     if activity.has_ended() || (quiet && stream.socket().shared().pending_input().is_none()) {

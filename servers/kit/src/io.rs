@@ -24,9 +24,6 @@ pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + 'static {
     /// The socket under it.
     fn socket(&self) -> &Socket;
 
-    /// The same, to change how it sends.
-    fn socket_mut(&mut self) -> &mut Socket;
-
     /// Whether it holds bytes it has taken from the kernel already, which will not make the socket
     /// readable again: a request that came together with the end of the TLS handshake, or one that
     /// was received and not served when the connection went to rest.
@@ -38,10 +35,6 @@ impl Transport for Socket {
         self
     }
 
-    fn socket_mut(&mut self) -> &mut Socket {
-        self
-    }
-
     fn holds_input(&mut self) -> bool {
         self.shared().has_received()
     }
@@ -50,10 +43,6 @@ impl Transport for Socket {
 impl Transport for TlsStream<Socket> {
     fn socket(&self) -> &Socket {
         self.get_ref().0
-    }
-
-    fn socket_mut(&mut self) -> &mut Socket {
-        self.get_mut().0
     }
 
     fn holds_input(&mut self) -> bool {

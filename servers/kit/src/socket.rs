@@ -29,7 +29,7 @@ pub(crate) struct Socket {
     shared: Rc<Shared>,
     outbox: Rc<Outbox>,
     /// Whether short answers wait for the end of the turn.
-    in_turns: bool,
+    in_turns: Cell<bool>,
 }
 
 /// What a socket shares with the outbox of its worker and with the task of its connection.
@@ -59,43 +59,56 @@ impl Socket {
             failure: Cell::new(None),
             is_held_up: Cell::new(false),
         };
-        Self { shared: Rc::new(shared), outbox, in_turns: false }
+        Self { shared: Rc::new(shared), outbox, in_turns: Cell::new(false) }
     }
 
     /// From now on short answers are sent at the end of the worker's turn. Somebody has to poll
     /// the socket when its task is woken: what the kernel then does not take is left.
-    pub(crate) fn send_in_turns(&mut self) {
-        self.in_turns = true;
+    pub(crate) fn send_in_turns(&self) {
+        self.in_turns.set(true);
     }
 
     pub(crate) fn shared(&self) -> &Rc<Shared> {
         &self.shared
     }
 
-    fn defers(&self, bytes: usize) -> bool {
-        self.in_turns && bytes <= MAX_SHORT_BYTES
+    /// Sends what waits in the outbox, if there is something of this connection.
+    fn send_waiting(&self) {
+        if self.shared.waiting.get() {
+            self.outbox.send();
+        }
     }
 
     /// Sends what came before, and waits until the kernel has all of it.
     pub(crate) fn poll_sent(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.shared.waiting.get() {
-            self.outbox.send();
-        }
+        self.send_waiting();
         self.shared.poll_unsent(context)
     }
 
-    fn defer<'a>(&self, bytes: usize, slices: impl Iterator<Item = &'a [u8]>) -> usize {
-        self.shared.waiting.set(true);
-        self.outbox.put(&self.shared, slices);
-        bytes
+    /// Puts short bytes into the outbox, behind what came before. False when they are not short:
+    /// then what came before is sent, and they may be written to the stream itself.
+    #[inline]
+    fn poll_defer<'a>(
+        &self,
+        context: &mut Context<'_>,
+        length: usize,
+        slices: impl Iterator<Item = &'a [u8]>,
+    ) -> Poll<io::Result<bool>> {
+        let is_short = self.in_turns.get() && length <= MAX_SHORT_BYTES;
+        if is_short {
+            ready!(self.shared.poll_unsent(context))?;
+            self.shared.waiting.set(true);
+            self.outbox.put(&self.shared, slices);
+        } else {
+            ready!(self.poll_sent(context))?;
+        }
+        Poll::Ready(Ok(is_short))
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if self.shared.waiting.get() {
-            self.outbox.send();
-        }
+        self.send_waiting();
     }
 }
 
@@ -255,11 +268,9 @@ impl AsyncWrite for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.defers(bytes.len()) {
-            ready!(self.shared.poll_unsent(context))?;
-            return Poll::Ready(Ok(self.defer(bytes.len(), [bytes].into_iter())));
+        if ready!(self.poll_defer(context, bytes.len(), [bytes].into_iter()))? {
+            return Poll::Ready(Ok(bytes.len()));
         }
-        ready!(self.poll_sent(context))?;
         Pin::new(&mut *self.shared.stream.borrow_mut()).poll_write(context, bytes)
     }
 
@@ -270,11 +281,9 @@ impl AsyncWrite for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let length = slices.iter().map(|slice| slice.len()).sum();
-        if self.defers(length) {
-            ready!(self.shared.poll_unsent(context))?;
-            return Poll::Ready(Ok(self.defer(length, slices.iter().map(|slice| &**slice))));
+        if ready!(self.poll_defer(context, length, slices.iter().map(|slice| &**slice)))? {
+            return Poll::Ready(Ok(length));
         }
-        ready!(self.poll_sent(context))?;
         Pin::new(&mut *self.shared.stream.borrow_mut()).poll_write_vectored(context, slices)
     }
 
